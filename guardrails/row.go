@@ -70,6 +70,11 @@ func (u Unknown) String() string {
 	return "unknown " + strconv.Itoa(int(u))
 }
 
+// noData reports whether the source told nothing; thin, fresh and incomparable minutes are data.
+func (u Unknown) noData() bool {
+	return u == Missing || u == SourceError || u == Partial || u == NotANumber
+}
+
 // Row is one minute of one platform on one leg, as a source delivered it. Platform is "" when the source does not tell platforms apart.
 type Row struct {
 	Platform string
@@ -77,4 +82,86 @@ type Row struct {
 	Minute   Minute
 	Counts   Counts
 	Unknown  Unknown // set by the source: SourceError, Partial or NotANumber
+}
+
+// checked returns the row as the table keeps it: without counts when they cannot be judged.
+func (r Row) checked() Row {
+	switch {
+	case r.Unknown != 0 && !r.Unknown.noData():
+		r.Unknown = SourceError // not a source's word: LowN and its like are found here, never delivered
+	case r.Unknown == 0 && !r.Counts.sane():
+		r.Unknown = NotANumber
+	}
+	if r.Unknown != 0 {
+		r.Counts = Counts{}
+		return r
+	}
+	// Rates extrapolated to the minute make a part pass its whole by a little exactly when everything fails: the last minute to lose.
+	if c := &r.Counts; c.has(HasRequests | HasErrors) {
+		c.Errors = min(c.Errors, c.Requests)
+	}
+	if c := &r.Counts; c.has(HasTLS | HasTLS13) {
+		c.TLS13 = min(c.TLS13, c.TLS)
+	}
+	return r
+}
+
+// The bounds of a number that can be what it says.
+const (
+	countMax  = 1e15 // a minute's sum; far above any CDN's bytes, and sums of sums stay finite
+	countOver = 1.1  // part ÷ whole
+)
+
+// sane reports whether the counts can be what they say.
+func (c *Counts) sane() bool {
+	for _, v := range [...]float64{c.Requests, c.Errors, c.TotalMS, c.TLSMS, c.TLS, c.Bytes, c.TLS13, c.Status2xx, c.Status4xx, c.Status5xx} {
+		if !(v >= 0 && v <= countMax) {
+			return false
+		}
+	}
+	whole := countOver * c.answers()
+	switch {
+	case c.has(HasRequests|HasErrors) && c.Errors > countOver*c.Requests, c.has(HasTLS|HasTLS13) && c.TLS13 > countOver*c.TLS:
+		return false
+	case c.has(HasStatus) && max(c.Status2xx, c.Status4xx, c.Status5xx) > whole:
+		return false
+	}
+	return true
+}
+
+// has reports whether the source delivered all of the fields.
+func (c *Counts) has(fields Field) bool { return c.Has&fields == fields }
+
+// answers is what status shares are shares of: all requests, or the three classes when the source counts nothing else.
+func (c *Counts) answers() float64 {
+	if c.has(HasRequests) {
+		return c.Requests
+	}
+	return c.Status2xx + c.Status4xx + c.Status5xx
+}
+
+// requests is 0 where there is no row.
+func (c *Counts) requests() float64 {
+	if c == nil {
+		return 0
+	}
+	return c.Requests
+}
+
+// volume is how much a minute of a source rests on, in the widest unit that it counts.
+func (c *Counts) volume() float64 {
+	if c.Has&(HasRequests|HasStatus) != 0 {
+		return c.answers()
+	}
+	return c.TLS
+}
+
+// plus adds two minutes. A field is there when both have it.
+func (c *Counts) plus(o *Counts) Counts {
+	return Counts{
+		Requests: c.Requests + o.Requests, Errors: c.Errors + o.Errors, TotalMS: c.TotalMS + o.TotalMS, TLSMS: c.TLSMS + o.TLSMS,
+		TLS: c.TLS + o.TLS, Bytes: c.Bytes + o.Bytes, TLS13: c.TLS13 + o.TLS13,
+		Status2xx: c.Status2xx + o.Status2xx, Status4xx: c.Status4xx + o.Status4xx, Status5xx: c.Status5xx + o.Status5xx,
+		Has: c.Has & o.Has,
+	}
 }

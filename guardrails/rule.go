@@ -83,6 +83,23 @@ func (c Class) String() string {
 	return "class " + strconv.Itoa(int(c))
 }
 
+// side is the name of a class's limit, "5xx up" or "5xx down".
+func (c Class) side(up bool) string {
+	switch {
+	case c == Class2xx && up:
+		return "2xx up"
+	case c == Class2xx:
+		return "2xx down"
+	case c == Class4xx && up:
+		return "4xx up"
+	case c == Class4xx:
+		return "4xx down"
+	case up:
+		return "5xx up"
+	}
+	return "5xx down"
+}
+
 // Rule is one guardrail. A limit of zero is absent; thresholds are strict, so a value equal to a limit is OK.
 type Rule struct {
 	Name        string

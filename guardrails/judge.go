@@ -1,0 +1,160 @@
+package guardrails
+
+import (
+	"slices"
+	"time"
+)
+
+// The figures of the semantics; reference semantics, section 8.
+const (
+	fastMinutes    = 5
+	fastFactor     = 4
+	fastRequests   = 50
+	fastZ          = 3.09 // one-sided 99.9 %
+	fireRequests   = 200
+	fireErrors     = 10
+	suspectWindow  = 6
+	suspectBreach  = 5
+	suspectZ       = 1.645 // one-sided 95 %
+	thinRequests   = 200   // a minute
+	blindMinutes   = 3
+	clearMinutes   = 10
+	clearUnknown   = 2
+	clearBreach    = 1
+	clearLast      = 2
+	maxWindow      = 180 // minutes; plans refuse longer windows
+	burnInAfterTTL = 3   // minutes
+	silenceHold    = 10  // percent of share below which silence only holds
+)
+
+// MaxWindow is the longest window a rule may have; a longer one is cut to it.
+const MaxWindow = maxWindow * time.Minute
+
+// stackWindow is the longest window, in minutes, that is judged without an allocation.
+const stackWindow = 16
+
+// Situation is what a judgement needs to know about the run.
+type Situation struct {
+	Now     time.Time
+	Since   Minute        // first whole minute after the last change of weight or of TLS settings: no window reaches back before it
+	TTL     time.Duration // of the record, ≥ 0
+	Share   Percent       // asked share of the primary, 0..100
+	Settled bool          // the asked share was verified since the last change
+}
+
+// burnIn is the first minute that rules on means and requests may use.
+func (s *Situation) burnIn() Minute {
+	ttl := Minute(s.TTL / time.Minute)
+	if s.TTL%time.Minute > 0 {
+		ttl++
+	}
+	return s.Since + ttl + burnInAfterTTL
+}
+
+// idle reports whether the leg is asked to carry nothing.
+func (s *Situation) idle(leg Leg) bool {
+	return leg == Primary && s.Share <= 0 || leg == Backup && s.Share >= 100
+}
+
+// minutesOf is a rule's duration in minutes, at least one.
+func minutesOf(d time.Duration) int { return max(1, int(d/time.Minute)) }
+
+// Judge evaluates one rule for one platform on one leg. platform is "" for a source that tells no platforms apart, and for all
+// platforms together. The verdict's window is the rule's, or ten minutes if that is longer; it is shorter right after a change. It
+// ends with the newest settled minute that has a row, at most two before the newest settled one. A rule without a limit is PENDING.
+func Judge(t *Table, b *Baseline, r Rule, platform string, leg Leg, s Situation) Verdict {
+	v := Verdict{Rule: r.Name, Mode: r.Mode, Signal: r.Signal, Platform: platform, Leg: leg, State: Pending}
+	j := judge{rule: &r, leg: leg, situation: &s, own: t.input(r.Source, platform, leg), needs: r.Signal.needs(), minimum: r.minimum()}
+	v.Through = t.Through(r.Source, s.Now)
+	w := window{within: min(max(minutesOf(r.Within), minutesOf(r.For)), maxWindow), late: j.own.late(v.Through)}
+	if r.Signal == Requests {
+		j.other = t.input(r.Source, platform, leg.Other())
+		j.reference = j.referenceRequests()
+		w.late = max(w.late, j.other.late(v.Through))
+	}
+	v.Through -= w.late
+	v.From = max(v.Through-Minute(max(w.within, clearMinutes))+1, s.Since)
+	if s.idle(leg) {
+		v.State, v.Why = IdleLeg, Idle
+		return v
+	}
+	var stack [stackWindow]observation
+	if n := max(0, int(v.Through-v.From)+1); n <= stackWindow {
+		w.obs = stack[:n]
+	} else {
+		w.obs = make([]observation, n)
+	}
+	j.expect(b.of(r.Source, platform, leg))
+	j.observe(w.obs, v.From)
+	return j.worst(&w, &v)
+}
+
+// worst judges every side and returns the verdict of the worst.
+func (j *judge) worst(w *window, v *Verdict) Verdict {
+	var buf [maxSides]side
+	sides := j.sides(&buf)
+	worst, found := tally{}, (*side)(nil)
+	for i := range sides {
+		t := w.tally(&sides[i])
+		state := w.state(j, &sides[i], &t)
+		if found == nil || state > v.State || state == v.State && t.breach > worst.breach {
+			worst, found, v.State = t, &sides[i], state
+		}
+	}
+	if found == nil {
+		return *v
+	}
+	v.Side, v.Breach, v.OK, v.Unknown, v.Why = found.name, worst.breach, worst.ok, worst.unknown, worst.why
+	if w.late > 0 && v.Why == 0 {
+		v.Why = Missing
+	}
+	if worst.latest >= 0 {
+		v.Value, v.Limit, v.Expected, v.Known = w.obs[worst.latest].value[found.slot], found.limit, j.expected[found.slot], true
+	}
+	return *v
+}
+
+// JudgeAll evaluates every rule for every platform of its source on a leg, in the order of the rules.
+func JudgeAll(t *Table, b *Baseline, rules []Rule, leg Leg, s Situation) []Verdict {
+	var out []Verdict
+	for i := range rules {
+		r := &rules[i]
+		if leg == Backup && r.Signal == Requests {
+			continue // silence is the canary's
+		}
+		for _, p := range platformsOf(t, b, r) {
+			if leg == Backup && !t.shows(r.Source, p, Backup) {
+				continue // a source of the primary alone has nothing to say about the control leg
+			}
+			out = append(out, Judge(t, b, *r, p, leg, s))
+		}
+	}
+	return out
+}
+
+// platformsOf lists what a rule must judge: what the baseline knows, so that a platform cannot vanish, and what has appeared since.
+// A source that never showed anything is judged as one missing platform.
+func platformsOf(t *Table, b *Baseline, r *Rule) []string {
+	if !r.PerPlatform {
+		return []string{""}
+	}
+	names := t.Platforms(r.Source)
+	for i := range b.Series {
+		if s := &b.Series[i]; s.Source == r.Source && !slices.Contains(names, s.Platform) {
+			names = append(names, s.Platform)
+		}
+	}
+	if len(names) == 0 {
+		return []string{""}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shows reports whether a source has ever had a row of a platform on a leg; platform "" is any.
+func (t *Table) shows(name, platform string, leg Leg) bool {
+	s := t.source(name)
+	return s != nil && slices.ContainsFunc(s.series, func(e series) bool {
+		return e.leg == leg && (platform == "" || e.platform == platform)
+	})
+}
