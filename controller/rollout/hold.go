@@ -1,0 +1,212 @@
+package rollout
+
+import (
+	"fmt"
+
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+)
+
+// hold stops the run where it is. A hold by hand or for drift stays until a person resumes. A pause before the first step lets
+// preflight finish, and nothing more.
+func (t *turn) hold(h Hold) {
+	if t.r.Way == Back || t.r.End != nil || t.r.Plan == nil {
+		return
+	}
+	if t.r.Held != nil {
+		if t.r.Held.Manual {
+			return
+		}
+		h.Since = t.r.Held.Since
+	}
+	if t.r.Held == nil || t.r.Held.Why != h.Why {
+		t.issue(Notify{Urgency: Warn, Text: "Holding: " + h.Text + ". Live now: " + t.r.Live() + "."})
+	}
+	t.r.Held = &h
+}
+
+// reconsider begins and ends the holds that follow from data.
+func (t *turn) reconsider() {
+	if t.r.Held != nil && t.r.Held.Manual {
+		return
+	}
+	why, text := t.reasonToHold()
+	if text == "" {
+		t.r.Held = nil
+		return
+	}
+	t.hold(Hold{Since: t.at, Why: why, Text: text})
+}
+
+func (t *turn) reasonToHold() (why HoldReason, text string) {
+	if text := t.guardrailHold(); text != "" {
+		return HoldGuardrail, text
+	}
+	if text := t.convergeTrouble(); text != "" {
+		return HoldNotConverged, text
+	}
+	if l, name := t.failing(); l != nil && t.age(l.failed) > leverHold {
+		return HoldLever, fmt.Sprintf("the %s cannot be written: %s", name, l.text)
+	}
+	if t.r.Stage == StageEntering {
+		if why, text := t.gate(); text != "" && (why == HoldWindow || t.age(t.r.Waiting) > gateGrace) {
+			return why, text
+		}
+	}
+	return 0, ""
+}
+
+// guardrailHold is a rule that forbids to go on. The backup breaching while it carries everything is one too.
+func (t *turn) guardrailHold() string {
+	for _, v := range t.r.Verdicts {
+		if v.Holds() || v.RollsBack() && v.Leg == guardrails.Backup {
+			if v.RollsBack() {
+				t.notify(Page, "backup breaches", "The backup, which carries the traffic, breaches: "+VerdictText(v)+".")
+			}
+			return VerdictText(v)
+		}
+	}
+	return ""
+}
+
+// convergeTrouble is a share that does not come, or went elsewhere.
+func (t *turn) convergeTrouble() string {
+	r := &t.r
+	if r.Stage != StageProveShare || !r.ShareOK.IsZero() {
+		return ""
+	}
+	age := t.age(r.ShareAt)
+	if age > convergePage {
+		t.notify(Page, fmt.Sprint("converge ", r.Step), "Not converged in "+convergePage.String()+": "+t.shareTrouble()+".")
+	}
+	if r.Share.WrongWay || age > ConvergeHold {
+		return t.shareTrouble()
+	}
+	return ""
+}
+
+// shareTrouble says which of the four weights disagree.
+func (t *turn) shareTrouble() string {
+	r := &t.r
+	text := fmt.Sprintf("asked %s, stored %s", percent(r.Asked), percent(r.Weights.Share()))
+	if r.AnswersAt.Before(r.ShareAt) {
+		text += ", answered unknown"
+	} else {
+		got, _ := AnsweredShare(r.Answers)
+		text += ", answered " + percent(got)
+	}
+	if !r.Share.Known {
+		return text + ", carried not known yet"
+	}
+	return text + fmt.Sprintf(", carried %s (tolerance %.1f pp)", percent(r.Share.Carried), float64(r.Share.Tolerance))
+}
+
+// gate says why the next step may not begin; "" when it may. What does not raise exposure needs no gate, except the end.
+func (t *turn) gate() (why HoldReason, text string) {
+	r := &t.r
+	atEnd := r.Step >= len(r.Plan.Steps)
+	if !atEnd && !t.raises(r.Plan.Steps[r.Step]) {
+		return 0, ""
+	}
+	if !atEnd && !r.AdvanceUntil.IsZero() && !t.at.Before(r.AdvanceUntil) {
+		return HoldWindow, "no step up after " + r.AdvanceUntil.Format("15:04 MST")
+	}
+	if r.ShareOK.IsZero() {
+		return HoldGate, "the present share is not verified: " + t.shareTrouble()
+	}
+	return HoldGate, t.notJudgedWell()
+}
+
+// notJudgedWell says which source or rule forbids to raise exposure; "" when none does.
+func (t *turn) notJudgedWell() string {
+	r := &t.r
+	for _, s := range r.Sources {
+		if s.Failure != "" || t.age(s.AnsweredAt) > sourceFresh {
+			return "source " + s.Name + " does not answer" + because(s.Failure)
+		}
+	}
+	if len(r.Verdicts) == 0 && len(r.Plan.Guardrails) > 0 {
+		return "nothing has been judged yet"
+	}
+	for _, v := range r.Verdicts {
+		if !v.Passes() {
+			return "not CLEAR yet: " + VerdictText(v)
+		}
+	}
+	return ""
+}
+
+// raises reports whether a step may raise exposure or the primary's share.
+func (t *turn) raises(s plans.Step) bool {
+	shift, tls := parts(s)
+	if shift != nil && shift.Primary > t.r.Weights.Share() {
+		return true
+	}
+	return tls != nil && !tls.Restore && (t.r.Weights.Share() > 0 || shift != nil && shift.Primary > 0 || !t.r.AdvanceUntil.IsZero() && !t.at.Before(t.r.AdvanceUntil))
+}
+
+// holdExpired ends a hold that nobody resolved: the way back, or for drift an end without a write.
+func (t *turn) holdExpired() bool {
+	h := t.r.Held
+	if t.age(h.Since) < t.r.Plan.HoldLimit {
+		return false
+	}
+	if h.Why == HoldDrift {
+		t.end(Halted, h.Text+"; nobody resolved it in "+t.r.Plan.HoldLimit.String()+", and tlsroll does not fight over it")
+		return true
+	}
+	t.rollBack("held for " + t.r.Plan.HoldLimit.String() + ": " + h.Text)
+	return true
+}
+
+func (t *turn) resume(e ResumeOrdered) {
+	r := &t.r
+	if r.Held == nil || !r.Held.Manual || r.Way == Back {
+		return
+	}
+	r.Held = nil
+	t.issue(Notify{Urgency: Info, Text: "Resumed by " + e.Actor + because(e.Reason) + "."})
+	if r.share.parked {
+		t.retry(&r.share, RetryShare)
+	}
+	if r.tls.parked {
+		t.retry(&r.tls, RetryTLS)
+	}
+	t.ask(ReadState{})
+}
+
+// promote skips the rest of a bake. Everything else that guards a step up stays.
+func (t *turn) promote() {
+	r := &t.r
+	if r.Way == Back || r.Stage != StageBaking || r.Held != nil || r.ShareOK.IsZero() {
+		return
+	}
+	for _, v := range r.Verdicts {
+		if !v.Passes() {
+			return
+		}
+	}
+	r.BakeUntil = t.at
+}
+
+func (t *turn) approved() {
+	if t.r.Way == Forward && t.r.Stage == StageApproving {
+		t.r.Held = nil
+		t.leave()
+	}
+}
+
+// approvalExpired does what the plan says about silence.
+func (t *turn) approvalExpired() bool {
+	step, _ := t.r.Current()
+	a, ok := step.(plans.Approve)
+	if !ok || t.age(t.r.Waiting) < a.TTL {
+		return false
+	}
+	if a.OnTimeout == plans.ReactRollback {
+		t.rollBack("nobody approved in " + a.TTL.String())
+		return true
+	}
+	t.hold(Hold{Since: t.at, Why: HoldApproval, Text: "nobody approved in " + a.TTL.String(), Manual: true})
+	return false
+}

@@ -1,0 +1,143 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+)
+
+// situation is what the judge must know of the run.
+func (t *turn) situation() guardrails.Situation {
+	r := &t.r
+	return guardrails.Situation{Now: t.at, Since: r.Since, TTL: r.Plan.DNS.TTL, Share: r.InForce, Settled: !r.ShareOK.IsZero()}
+}
+
+// judge evaluates every rule on the leg that matters now: the primary, or the backup while the primary is asked to carry nothing.
+func (t *turn) judge() {
+	r := &t.r
+	if !t.fresh || r.Stage <= StageChecking {
+		return
+	}
+	t.fresh = false
+	leg := guardrails.Primary
+	if r.InForce == 0 {
+		leg = guardrails.Backup
+	}
+	r.Verdicts = guardrails.JudgeAll(&r.Table, &r.Baseline, r.Plan.Guardrails, leg, t.situation())
+	if leg == guardrails.Backup && r.Weights.Share() > 0 {
+		r.Verdicts = append(r.Verdicts, t.floorVerdicts()...)
+	}
+}
+
+// floorVerdicts are the primary's bad verdicts while zero is written as a weight of 1: too few people to call it healthy, enough to be
+// hurt.
+func (t *turn) floorVerdicts() []guardrails.Verdict {
+	s := t.situation()
+	s.Share = t.r.Weights.Share()
+	var bad []guardrails.Verdict
+	for _, v := range guardrails.JudgeAll(&t.r.Table, &t.r.Baseline, t.r.Plan.Guardrails, guardrails.Primary, s) {
+		if v.RollsBack() || v.State == guardrails.Suspect && v.Holds() {
+			bad = append(bad, v)
+		}
+	}
+	return bad
+}
+
+// breaching returns the worst verdict that rolls back.
+func breaching(vs []guardrails.Verdict) (worst guardrails.Verdict, found bool) {
+	for _, v := range vs {
+		if v.RollsBack() && (!found || v.State > worst.State) {
+			worst, found = v, true
+		}
+	}
+	return worst, found
+}
+
+// VerdictText says a verdict in one line: rule, platform, the number against its limit, and the minutes that decided.
+func VerdictText(v guardrails.Verdict) string {
+	var b strings.Builder
+	b.WriteString(v.Rule)
+	if v.Platform != "" {
+		b.WriteString(" " + v.Platform)
+	}
+	if v.Leg == guardrails.Backup {
+		b.WriteString(" on the backup")
+	}
+	b.WriteString(" " + v.State.String())
+	if v.Known {
+		fmt.Fprintf(&b, ": %s (%s limit %s)", Quantity(v.Signal, v.Value), v.Side, Quantity(v.Signal, v.Limit))
+	}
+	fmt.Fprintf(&b, ", %d breaching, %d ok, %d unknown", v.Breach, v.OK, v.Unknown)
+	if v.Why != 0 {
+		b.WriteString(" (" + v.Why.String() + ")")
+	}
+	return b.String()
+}
+
+// Quantity prints a number in a signal's unit.
+func Quantity(s guardrails.Signal, v float64) string {
+	switch s {
+	case guardrails.ErrorRate, guardrails.StatusShare, guardrails.TLS13Share:
+		return fmt.Sprintf("%.2f %%", v)
+	case guardrails.TotalTime, guardrails.TLSTime:
+		return fmt.Sprintf("%.0f ms", v)
+	case guardrails.ResponseSize:
+		return fmt.Sprintf("%.0f bytes", v)
+	case guardrails.Requests:
+		return fmt.Sprintf("%.0f %% of expected", v)
+	}
+	return fmt.Sprint(v)
+}
+
+func percent(p plans.Percent) string { return fmt.Sprintf("%.1f %%", float64(p)) }
+
+// StepName says a step in a few words, as "shift primary to 10 %, bake 20m".
+func StepName(s plans.Step) string {
+	switch s := s.(type) {
+	case plans.Shift:
+		name := "shift primary to " + s.Primary.String()
+		if s.Bake > 0 {
+			name += ", bake " + minutes(s.Bake)
+		}
+		return name
+	case plans.TLS:
+		if s.Restore {
+			return "restore TLS"
+		}
+		return "change TLS"
+	case plans.Bake:
+		return "bake " + minutes(s.For)
+	case plans.Observe:
+		if s.Until != "" {
+			return "observe until " + s.Until
+		}
+		return "observe " + minutes(s.For)
+	case plans.Approve:
+		return "approval by " + s.By
+	case plans.Call:
+		return "call " + s.URL
+	case plans.Together:
+		var names []string
+		for _, sub := range s.Steps {
+			names = append(names, StepName(sub))
+		}
+		return strings.Join(names, " + ")
+	case plans.Verify:
+		return "verify TLS"
+	}
+	return "step"
+}
+
+// minutes prints a duration without its empty parts: 20m, 1h30m.
+func minutes(d fmt.Stringer) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutations break Next on purpose, one law each. The laws must notice every one of them: a law that cannot fail proves nothing.
+var mutations = []struct {
+	name, file, old, new string
+}{
+	{"S1 a step asks for more than its share", "forward.go", "plans.WeightsFor(s.Primary, ", "plans.WeightsFor(s.Primary+7, "},
+	{"S2 exposure rises although a rule is not CLEAR", "hold.go", "if !v.Passes() {\n\t\t\treturn \"not", "if false {\n\t\t\treturn \"not"},
+	{"S2 the share is not verified before the next step", "forward.go", "if r.ShareOK.IsZero() {\n\t\t\treturn false", "if false {\n\t\t\treturn false"},
+	{"S2 a verification counts for the next share too", "levers.go", "r.ShareAt, r.ShareOK = zeroTime, zeroTime", "r.ShareAt = zeroTime"},
+	{"S2 the change meets traffic that was not judged", "hold.go", "return tls != nil && !tls.Restore && ", "return tls != nil && !tls.Restore && false && "},
+	{"S3 the way back rises before the edges prove the restored settings", "back.go", "case r.Proofs >= proofRounds:", "case true:"},
+	{"S3 the way back sets the change again", "forward.go", "t.setTLS(r.Restore, r.Change)", "t.setTLS(r.Change, r.Change)"},
+	{"S4 the end does not look at what is configured", "answers.go", "if text := t.driftIn(s); text != \"\" {", "if text := t.driftIn(s); text == \"never\" {"},
+	{"S5 a new write does not replace the old one", "back.go", "\tt.drop(&r.share)\n\tt.drop(&r.tls)\n", ""},
+	{"S6 a run that was handed over is changed", "next.go", "t.r.pending = slices.Clone(r.pending)", "t.r.pending = r.pending"},
+	{"S8 the idle primary is judged instead of the backup that carries everything", "judge.go", "if r.InForce == 0 {", "if r.InForce < 0 {"},
+	{"S10 a run that has ended goes on", "next.go", "if r.End != nil || rec.Seq <= r.Seq {", "if rec.Seq <= r.Seq {"},
+	{"S10 a run that goes back turns forward at a resume", "hold.go", "if r.Held == nil || !r.Held.Manual || r.Way == Back {\n\t\treturn\n\t}", "r.Way = Forward"},
+	{"L1 a hold has no limit", "hold.go", "if t.age(h.Since) < t.r.Plan.HoldLimit {", "if h.Why != HoldDrift || t.age(h.Since) < t.r.Plan.HoldLimit {"},
+	{"L1 the pulse stops", "next.go", "t.issue(Wake{At: nextMinute(t.at), Do: Tick})\n\tfor _, s", "for _, s"},
+	{"L2 a breach is not acted on", "forward.go", "ok && v.Leg == guardrails.Primary {\n\t\tt.rollBack", "ok && v.Leg == guardrails.Backup {\n\t\tt.rollBack"},
+}
+
+func TestTheLawsNoticeABrokenNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package once for each mutation")
+	}
+	t.Parallel()
+	for _, m := range mutations {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			source, err := os.ReadFile(m.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), m.old); n != 1 {
+				t.Fatalf("%s holds the text of this mutation %d times; name the place anew", m.file, n)
+			}
+			out, err := runMutant(t, m.file, strings.Replace(string(source), m.old, m.new, 1))
+			switch {
+			case err == nil:
+				t.Error("no law noticed")
+			case !strings.Contains(out, "--- FAIL: Test"):
+				t.Errorf("the mutant did not get as far as the laws:\n%s", out)
+			}
+		})
+	}
+}
+
+// runMutant runs the laws with one file replaced.
+func runMutant(t *testing.T, file, text string) (string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	mutant := filepath.Join(dir, file)
+	if err := os.WriteFile(mutant, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	original, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutant}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", list, "-run", "^(TestLaw|TestHealthy)", "-failfast", ".",
+		"-args", "-rapid.checks=400", "-rapid.nofailfile", "-rapid.shrinktime=1s")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}

@@ -1,0 +1,248 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+)
+
+// preflight is what is known before the first step.
+type preflight struct {
+	state     bool
+	primary   []plans.Handshake
+	backup    []plans.Handshake
+	checked   bool // everything above was there and in order
+	resolved  bool
+	rehearsed bool
+	trouble   string // last failure of a read
+}
+
+// started pins the plan and waits for its hour, or begins.
+func (t *turn) started(e Started) {
+	r := &t.r
+	if r.Plan != nil {
+		return
+	}
+	plan, problems := plans.Parse("journal", []byte(e.Plan))
+	r.ID, r.Digest, r.Started, r.Way = e.Run, e.Digest, t.at, Forward
+	if problems.HasErrors() {
+		t.end(Halted, "the plan in the journal cannot be read by this version: "+problems.Error())
+		return
+	}
+	r.Plan = plan
+	start, scheduled, err := plan.StartAt()
+	switch {
+	case err != nil:
+		t.end(Halted, "the plan's start cannot be resolved: "+err.Error())
+	case scheduled && t.at.After(start.Add(plan.Schedule.StartDeadline)):
+		late := t.at.Sub(start).Round(time.Second)
+		t.end(Missed, fmt.Sprintf("the start at %s was %s ago, later than the start deadline of %s", start.Format(time.RFC3339), late, plan.Schedule.StartDeadline))
+	case scheduled && t.at.Before(start):
+		r.Stage = StageScheduled
+		t.issue(Wake{At: start, Do: Begin})
+	default:
+		t.begin()
+	}
+}
+
+func (t *turn) begin() {
+	t.r.Stage, t.r.Begun = StageChecking, t.at
+	if until, ok := t.r.Plan.AdvanceUntilAfter(t.at); ok {
+		t.r.AdvanceUntil = until
+	}
+	t.issue(Wake{At: nextMinute(t.at), Do: Tick})
+	t.askPreflight()
+	for _, s := range t.r.Plan.Sources {
+		t.fetch(s)
+	}
+}
+
+// askPreflight asks for what is still missing.
+func (t *turn) askPreflight() {
+	p := &t.r.pre
+	if p.checked {
+		if !p.resolved {
+			t.askResolve()
+		}
+		if !p.rehearsed && !t.pendingAny(func(a Action) bool { _, ok := a.(Rehearse); return ok }) {
+			t.issue(Rehearse{Names: t.r.names()})
+		}
+		return
+	}
+	if !p.state {
+		t.ask(ReadState{})
+	}
+	if len(p.primary) == 0 {
+		t.ask(Handshake{Leg: guardrails.Primary})
+	}
+	if len(p.backup) == 0 {
+		t.ask(Handshake{Leg: guardrails.Backup})
+	}
+}
+
+func (t *turn) askResolve() {
+	t.ask(Resolve{Names: t.r.names(), Queries: resolveQueries})
+}
+
+func (r Run) names() Names {
+	return Names{Primary: r.Observed.Primary.CNAME, Backup: r.Observed.Backup.CNAME}
+}
+
+// check ends preflight: Halted with every finding, or on to the first step.
+func (t *turn) check() bool {
+	p := &t.r.pre
+	switch {
+	case p.checked && p.resolved && p.rehearsed:
+		return t.ready()
+	case t.at.Sub(t.r.Begun) > PreflightLimit:
+		t.end(Halted, "preflight had no answer in "+PreflightLimit.String()+": "+t.missing())
+		return true
+	case p.checked || !t.complete():
+		return false
+	}
+	if findings := t.findings(); len(findings) > 0 {
+		t.end(Halted, "preflight: "+strings.Join(findings, "; "))
+		return true
+	}
+	t.observe()
+	p.checked, p.rehearsed = true, !t.r.Plan.Rehearse
+	t.askPreflight()
+	return true
+}
+
+// complete reports whether every first answer is there.
+func (t *turn) complete() bool {
+	for _, s := range t.r.Plan.Sources {
+		if t.r.Sources[t.sourceIndex(s.Name)].AnsweredAt.IsZero() {
+			return false
+		}
+	}
+	return t.r.pre.state && len(t.r.pre.primary) > 0 && len(t.r.pre.backup) > 0
+}
+
+func (t *turn) missing() string {
+	var parts []string
+	if !t.r.pre.state {
+		parts = append(parts, "the providers' state")
+	}
+	if len(t.r.pre.primary) == 0 || len(t.r.pre.backup) == 0 {
+		parts = append(parts, "handshakes with the edges")
+	}
+	for _, s := range t.r.Sources {
+		if s.AnsweredAt.IsZero() {
+			parts = append(parts, "source "+s.Name+" "+s.Failure)
+		}
+	}
+	if t.r.pre.checked && !t.r.pre.resolved {
+		parts = append(parts, "the name servers")
+	}
+	if t.r.pre.checked && !t.r.pre.rehearsed {
+		parts = append(parts, "the rehearsal of a write")
+	}
+	return strings.Join(parts, ", ") + because(t.r.pre.trouble)
+}
+
+// observe remembers what the run found: where the way back leads.
+func (t *turn) observe() {
+	r := &t.r
+	r.Origin, _ = r.Observed.Weights(r.Plan.DNS.Line)
+	r.Accepted = r.pre.primary[0].Accepted
+	r.Restore = plans.RestoreTarget(r.Observed.Primary.TLS)
+	r.Change = r.Plan.TLSTargetFor(r.Observed.Primary.TLS, r.Accepted)
+	r.Weights = r.Origin
+	r.Asked, r.AskedFrom, r.InForce = r.Origin.Share(), r.Origin.Share(), r.Origin.Share()
+	r.TLSStatus = r.Observed.Primary.TLS.Status
+	r.Handshakes = r.pre.primary
+}
+
+// ready freezes the baseline and opens the first step.
+func (t *turn) ready() bool {
+	r := &t.r
+	r.Baseline = guardrails.Freeze(r.Table, t.at)
+	if missing := t.unmeasured(); missing != "" {
+		t.end(Halted, "preflight: "+missing)
+		return true
+	}
+	r.ShareAt = t.at.Add(-historyMinutes * time.Minute)
+	r.Stage, r.Waiting = StageEntering, t.at
+	t.fresh = true
+	t.judge()
+	return true
+}
+
+// unmeasured says which rule has no baseline: a rule that cannot compare would never be CLEAR, so the run must not begin.
+func (t *turn) unmeasured() string {
+	for _, rule := range t.r.Plan.Guardrails {
+		if rule.Mode != guardrails.Act || rule.Signal == guardrails.Requests {
+			continue
+		}
+		found := false
+		for _, s := range t.r.Baseline.Series {
+			found = found || s.Source == rule.Source && s.Leg == guardrails.Primary
+		}
+		if !found {
+			return "source " + rule.Source + " has too little history for guardrail " + rule.Name +
+				": at least 20 of the last 30 minutes and 2,000 requests are needed; wait, or mend its queries"
+		}
+	}
+	if t.r.shareSource() == "" {
+		return "no source tells both legs apart, so the carried share cannot be verified; add a source with a cdn label"
+	}
+	return ""
+}
+
+// shareSource is the first source that has shown both legs.
+func (r Run) shareSource() string {
+	for _, s := range r.Plan.Sources {
+		if r.Table.Legs(s.Name) == 2 {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// findings are the reasons not to begin.
+func (t *turn) findings() []string {
+	var out []string
+	for _, f := range t.r.Plan.CheckState(t.r.Observed) {
+		out = append(out, f.String())
+	}
+	out = append(out, t.edgeFindings("primary", t.r.pre.primary)...)
+	out = append(out, t.edgeFindings("backup", t.r.pre.backup)...)
+	if len(out) > 0 {
+		return out
+	}
+	tls, first := t.r.Observed.Primary.TLS, t.r.pre.primary[0]
+	target := t.r.Plan.TLSTargetFor(tls, first.Accepted)
+	if target.Enabled&first.Probed == first.Accepted&first.Probed && (!tls.Explicit || tls.Enabled == target.Enabled) {
+		out = append(out, "the primary already speaks "+first.Accepted.String()+": there is nothing to change")
+	}
+	return out
+}
+
+func (t *turn) edgeFindings(leg string, hs []plans.Handshake) []string {
+	var out []string
+	for _, h := range hs {
+		switch {
+		case t.r.unusable(h):
+			out = append(out, fmt.Sprintf("%s edge %s: handshake failed: %s", leg, h.Edge, h.Error))
+		case h.ChainError != "":
+			out = append(out, fmt.Sprintf("%s edge %s: certificate: %s", leg, h.Edge, h.ChainError))
+		case h.Accepted != hs[0].Accepted:
+			out = append(out, fmt.Sprintf("%s edges disagree: %s accepts %s, %s accepts %s; wait until the CDN is at rest",
+				leg, h.Edge, h.Accepted, hs[0].Edge, hs[0].Accepted))
+		}
+	}
+	return out
+}
+
+// because appends a reason, if there is one.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
