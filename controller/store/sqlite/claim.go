@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// Claim takes every key or none. Its times are wall time in whole milliseconds.
+func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl time.Duration) (store.Claim, error) {
+	c := store.Claim{Keys: keys, Holder: holder}
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		now := time.Now()
+		for _, key := range keys {
+			epoch, err := s.free(ctx, tx, key, holder, now)
+			if err != nil {
+				return err
+			}
+			c.Epoch = max(c.Epoch, epoch+1)
+		}
+		for _, key := range keys {
+			_, err := tx.ExecContext(ctx, `INSERT INTO claim (key, holder, epoch, since, until) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, since = excluded.since, until = excluded.until`,
+				key, holder, c.Epoch, now.UnixMilli(), now.Add(ttl).UnixMilli())
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Claim{}, fmt.Errorf("claim %v: %w", keys, err)
+	}
+	return c, nil
+}
+
+// free returns the key's last epoch, or a HeldError.
+func (s *Store) free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (int64, error) {
+	var who string
+	var epoch, since, until int64
+	err := tx.QueryRowContext(ctx, `SELECT holder, epoch, since, until FROM claim WHERE key = ?`, key).Scan(&who, &epoch, &since, &until)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case who != holder && until > now.UnixMilli():
+		return 0, &store.HeldError{Key: key, Holder: who, Since: time.UnixMilli(since), Until: time.UnixMilli(until)}
+	}
+	return epoch, nil
+}
+
+// Renew extends a claim that still stands.
+func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) error {
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		if err := stands(ctx, tx, c); err != nil {
+			return err
+		}
+		for _, key := range c.Keys {
+			if _, err := tx.ExecContext(ctx, `UPDATE claim SET until = ? WHERE key = ?`, time.Now().Add(ttl).UnixMilli(), key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("renew claim %v: %w", c.Keys, err)
+	}
+	return nil
+}
+
+// Release gives a claim up. The epoch stays, so that it never goes back.
+func (s *Store) Release(ctx context.Context, c store.Claim) error {
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		for _, key := range c.Keys {
+			if _, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0 WHERE key = ? AND holder = ? AND epoch = ?`, key, c.Holder, c.Epoch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("release claim %v: %w", c.Keys, err)
+	}
+	return nil
+}
+
+// stands reports ErrFenced unless every key is still the claim's. A claim whose time ran out stands as long as nobody took it: the
+// transaction sees to it that nobody can meanwhile.
+func stands(ctx context.Context, tx *sql.Tx, c store.Claim) error {
+	for _, key := range c.Keys {
+		var holder string
+		var epoch, until int64
+		err := tx.QueryRowContext(ctx, `SELECT holder, epoch, until FROM claim WHERE key = ?`, key).Scan(&holder, &epoch, &until)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (holder != c.Holder || epoch != c.Epoch || until == 0) {
+			return store.ErrFenced
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(c.Keys) == 0 {
+		return store.ErrFenced
+	}
+	return nil
+}
+
+// tx runs f in one immediate transaction.
+func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Evict ends the claim on a key whose process is known to be gone: whoever has the file's lock knows that of everybody else.
+func (s *Store) Evict(ctx context.Context, key string) error {
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0 WHERE key = ?`, key)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("evict claim %s: %w", key, err)
+	}
+	return nil
+}
