@@ -1,0 +1,75 @@
+// Package engine is the shell around package rollout: it makes records durable, calls Next, and starts what is due.
+//
+// There is one loop, [Drive]. Live, demo, dry-run, simulation and resume differ only in the [World] they hand to it. And there is one
+// way to carry out a command, [Executor.Do]: observe, compare, set, observe, against ports that are the real providers or a model.
+//
+// # Laws
+//
+//   - A record is durable before its commands start.
+//   - A write is never repeated blindly: after any failure that may have been applied, and after a crash, the next act is a read.
+//   - One goroutine owns a run. A lever's writes run one after the other; a newer command on a lever ends the older one first.
+//   - Whoever starts a goroutine waits for it.
+//
+// Waits between reads are the run's time (they shrink with the lab's speed); timeouts and backoff of network calls are wall time.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/rollout"
+)
+
+// Inbox says what happens next.
+type Inbox interface {
+	// Next waits for an event. Its time never decreases.
+	Next(ctx context.Context) (time.Time, rollout.Event, error)
+}
+
+// Starter carries out commands. Start does not wait for the outcome, which comes back through the Inbox.
+type Starter interface {
+	Start(ctx context.Context, c rollout.Command)
+}
+
+// Journal keeps records. When Append returns nil the record is as durable as the mode asks for.
+type Journal interface {
+	Append(ctx context.Context, rec rollout.Record) error
+}
+
+// World is everything a run touches.
+type World struct {
+	Inbox   Inbox
+	Starter Starter
+	Journal Journal
+	// Watch is told of every turn after its record is durable and before its commands start; nil: nobody watches. It must not block.
+	Watch func(before, after rollout.Run, rec rollout.Record)
+}
+
+// Drive carries a run on until it ends, and returns it as it is then. A run that was replayed goes on where it was: its outstanding
+// commands are started first. Drive fails when ctx ends or a record cannot be made durable; nothing was started for that record then.
+func Drive(ctx context.Context, w World, r rollout.Run) (rollout.Run, error) {
+	for _, c := range r.Outstanding() {
+		w.Starter.Start(ctx, c)
+	}
+	for r.End == nil {
+		at, e, err := w.Inbox.Next(ctx)
+		if err != nil {
+			return r, fmt.Errorf("await event %d: %w", r.Seq+1, err)
+		}
+		rec := rollout.Record{Seq: r.Seq + 1, At: at, Event: e}
+		if err := w.Journal.Append(ctx, rec); err != nil {
+			return r, fmt.Errorf("make record %d durable: %w", rec.Seq, err)
+		}
+		before := r
+		var due []rollout.Command
+		r, due = rollout.Next(r, rec)
+		if w.Watch != nil {
+			w.Watch(before, r, rec)
+		}
+		for _, c := range due {
+			w.Starter.Start(ctx, c)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers"
+)
+
+// The waits between reads, in the run's time, and the bounds of one command. The rollout repeats a command that gave up.
+const (
+	readBackPause  = time.Second
+	readBackTries  = 30
+	confirmPause   = 2 * time.Second
+	maxLeverWrites = 8
+)
+
+// setShare observes, compares, writes what is next, reads it back, until the weights are as wanted in two reads.
+func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSState, error) {
+	names := named(a.Names)
+	for range maxLeverWrites {
+		s, w, err := x.readWeights(ctx, names)
+		if err != nil {
+			return plans.DNSState{}, err
+		}
+		if w.Equal(a.Want) {
+			return x.confirmShare(ctx, names, a)
+		}
+		if !a.Force && !onTheWay(w, a.Before, a.Want) {
+			return plans.DNSState{}, &conflictError{fmt.Sprintf("the weights are %s; expected %s, or the way from there to %s", w, a.Before, a.Want)}
+		}
+		if err := x.writeShare(ctx, names, s, w, a.Want); err != nil {
+			return plans.DNSState{}, err
+		}
+	}
+	return plans.DNSState{}, unknownState("the weights did not become "+a.Want.String(), maxLeverWrites)
+}
+
+// named is a state that knows the records' targets and nothing else.
+func named(n rollout.Names) plans.State {
+	return plans.State{Primary: plans.CDNState{CNAME: n.Primary}, Backup: plans.CDNState{CNAME: n.Backup}}
+}
+
+func (x *Executor) readWeights(ctx context.Context, names plans.State) (plans.State, plans.Weights, error) {
+	var err error
+	if names.DNS, err = x.Ports.DNS.Read(ctx); err != nil {
+		return names, plans.Weights{}, err
+	}
+	w, ok := names.Weights(x.Plan.DNS.Line)
+	if !ok {
+		return names, w, &providers.Error{
+			Provider: x.Plan.DNS.Provider, Op: "read the records of " + x.Plan.Domain, Kind: providers.Missing,
+			Err: fmt.Errorf("there is not exactly one record for each CDN on line %s", x.Plan.DNS.Line),
+		}
+	}
+	return names, w, nil
+}
+
+// confirmShare reads once more: an answer may come from a server that is behind.
+func (x *Executor) confirmShare(ctx context.Context, names plans.State, a rollout.SetShare) (plans.DNSState, error) {
+	if err := x.Ports.Pause(ctx, confirmPause); err != nil {
+		return plans.DNSState{}, err
+	}
+	s, w, err := x.readWeights(ctx, names)
+	if err == nil && !w.Equal(a.Want) {
+		err = unknownState("the second read says "+w.String()+" instead of "+a.Want.String(), 1)
+	}
+	return s.DNS, err
+}
+
+// writeShare makes one write and reads it back. An answer that leaves open whether it was applied leads to a read, not to a repeat.
+func (x *Executor) writeShare(ctx context.Context, names, s plans.State, w, want plans.Weights) error {
+	write := plans.WritesBetween(w, want)[0]
+	primary, backup, _ := s.Pair(x.Plan.DNS.Line)
+	write.RecordID = primary.ID
+	if write.Leg == guardrails.Backup {
+		write.RecordID = backup.ID
+	}
+	expect := write.Apply(w)
+	writeErr := x.Ports.DNS.Write(ctx, write)
+	if writeErr != nil && providers.KindOf(writeErr) != providers.Unknown {
+		return writeErr
+	}
+	for range readBackTries {
+		_, got, err := x.readWeights(ctx, names)
+		if err != nil {
+			return err
+		}
+		if got.Equal(expect) {
+			return nil
+		}
+		if err := x.Ports.Pause(ctx, readBackPause); err != nil {
+			return err
+		}
+	}
+	if writeErr != nil {
+		return writeErr
+	}
+	return unknownState("a write of "+expect.String()+" was accepted and does not show", readBackTries)
+}
+
+// onTheWay reports whether w is where a shift begins, ends, or passes.
+func onTheWay(w, from, to plans.Weights) bool {
+	if w.Equal(from) || w.Equal(to) {
+		return true
+	}
+	for _, d := range plans.WritesBetween(from, to) {
+		if from = d.Apply(from); w.Equal(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// setTLS is the same for the other lever. It returns when the settings are accepted and read back; live is for handshakes to prove.
+func (x *Executor) setTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSettings, error) {
+	for range maxLeverWrites {
+		s, err := x.Ports.Primary.Read(ctx)
+		if err != nil {
+			return plans.TLSSettings{}, err
+		}
+		write, needed := plans.NextTLSWrite(s.TLS, a.Want)
+		if !needed {
+			return x.confirmTLS(ctx, a)
+		}
+		if !a.Force && !isTarget(s.TLS, a.Before) && !isTarget(s.TLS, a.Want) {
+			return plans.TLSSettings{}, &conflictError{fmt.Sprintf("the primary's TLS settings are %s; expected %s", s.TLS.Enabled, a.Before.Enabled)}
+		}
+		if err := x.writeTLS(ctx, write, a.Want); err != nil {
+			return plans.TLSSettings{}, err
+		}
+	}
+	return plans.TLSSettings{}, unknownState("the TLS settings did not become "+a.Want.Enabled.String(), maxLeverWrites)
+}
+
+func isTarget(s plans.TLSSettings, t plans.TLSTarget) bool {
+	return s.Explicit != t.Absent && (t.Absent || s.Enabled == t.Enabled)
+}
+
+func (x *Executor) confirmTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSettings, error) {
+	if err := x.Ports.Pause(ctx, confirmPause); err != nil {
+		return plans.TLSSettings{}, err
+	}
+	s, err := x.Ports.Primary.Read(ctx)
+	if err == nil && !isTarget(s.TLS, a.Want) {
+		err = unknownState("the second read says "+s.TLS.Enabled.String()+" instead of "+a.Want.Enabled.String(), 1)
+	}
+	return s.TLS, err
+}
+
+func (x *Executor) writeTLS(ctx context.Context, w plans.TLSWrite, want plans.TLSTarget) error {
+	writeErr := x.Ports.Primary.SetTLS(ctx, w)
+	if writeErr != nil && providers.KindOf(writeErr) != providers.Unknown {
+		return writeErr
+	}
+	for range readBackTries {
+		s, err := x.Ports.Primary.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if isTarget(s.TLS, want) && s.TLS.Status != plans.ConfigFailed {
+			return nil
+		}
+		if err := x.Ports.Pause(ctx, readBackPause); err != nil {
+			return err
+		}
+	}
+	if writeErr != nil {
+		return writeErr
+	}
+	return unknownState("settings were accepted and do not show", readBackTries)
+}
+
+// rehearse writes the present weight of a record that is on. It changes nothing, and shows that writing is permitted.
+func (x *Executor) rehearse(ctx context.Context, a rollout.Rehearse) error {
+	s, w, err := x.readWeights(ctx, named(a.Names))
+	if err != nil {
+		return err
+	}
+	primary, backup, _ := s.Pair(x.Plan.DNS.Line)
+	write := plans.DNSWrite{Leg: guardrails.Primary, RecordID: primary.ID, Action: plans.SetWeight, Weight: w.Primary}
+	if !w.PrimaryOn {
+		write = plans.DNSWrite{Leg: guardrails.Backup, RecordID: backup.ID, Action: plans.SetWeight, Weight: w.Backup}
+	}
+	return x.Ports.DNS.Write(ctx, write)
+}
+
+func unknownState(text string, tries int) error {
+	return &providers.Error{Provider: "tlsroll", Op: "read back", Kind: providers.Unknown, Err: fmt.Errorf("%s (%d reads)", text, tries)}
+}

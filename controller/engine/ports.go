@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers"
+)
+
+// The ports are what the executor needs of the outside; the contracts of package providers satisfy them.
+type (
+	// CDN reads a domain.
+	CDN interface {
+		Read(ctx context.Context) (plans.CDNState, error)
+	}
+	// TLSSetter reads and writes the primary.
+	TLSSetter interface {
+		CDN
+		SetTLS(ctx context.Context, w plans.TLSWrite) error
+	}
+	// DNS reads and writes the records.
+	DNS interface {
+		Read(ctx context.Context) (plans.DNSState, error)
+		Write(ctx context.Context, w plans.DNSWrite) error
+	}
+	// Metrics is a source of minutes.
+	Metrics interface {
+		Fetch(ctx context.Context, from, to guardrails.Minute) ([]guardrails.Row, error)
+	}
+	// Prober makes handshakes.
+	Prober interface {
+		Handshake(ctx context.Context, leg guardrails.Leg) ([]plans.Handshake, error)
+	}
+	// Resolver asks name servers.
+	Resolver interface {
+		Resolve(ctx context.Context, primary, backup string, n int) ([]plans.Answers, error)
+	}
+	// Notifier tells a person.
+	Notifier interface {
+		Notify(ctx context.Context, u rollout.Urgency, text string) error
+	}
+	// Caller asks a webhook; a status other than expect is an error.
+	Caller interface {
+		Call(ctx context.Context, url string, expect int) error
+	}
+)
+
+// Ports are all of them. Every one must be set.
+type Ports struct {
+	Primary  TLSSetter
+	Backup   CDN
+	DNS      DNS
+	Sources  map[string]Metrics // by the name in the plan
+	Prober   Prober
+	Resolver Resolver
+	Notifier Notifier
+	Caller   Caller
+	// Now is the run's time. Pause waits for a time of the run, and fails when ctx ends.
+	Now   func() time.Time
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// KindOf translates what an adapter says. What no adapter classified may have been applied.
+func KindOf(err error) rollout.FailureKind {
+	if _, ok := errors.AsType[*conflictError](err); ok {
+		return rollout.Conflict
+	}
+	switch providers.KindOf(err) {
+	case providers.Transient:
+		return rollout.Transient
+	case providers.Throttled:
+		return rollout.Throttled
+	case providers.Denied:
+		return rollout.Denied
+	case providers.Missing:
+		return rollout.Missing
+	case providers.Conflict:
+		return rollout.Conflict
+	case providers.Invalid:
+		return rollout.Invalid
+	case providers.Unknown:
+		return rollout.Unknown
+	}
+	return rollout.Unknown
+}
+
+// conflictError is a state that is neither the expected one nor the wanted one.
+type conflictError struct{ text string }
+
+func (e *conflictError) Error() string { return e.text }
