@@ -1,0 +1,188 @@
+package world
+
+import (
+	"math"
+	"time"
+
+	"github.com/tlsroll/tlsroll/guardrails"
+)
+
+// View is one way of looking at the traffic.
+type View int
+
+// The views. RUM is what clients measured, by platform and leg; the edge views are what one CDN's own monitoring counts.
+const (
+	RUM View = iota + 1
+	EdgePrimary
+	EdgeBackup
+)
+
+// Edge returns the view of a leg's own monitoring.
+func Edge(leg guardrails.Leg) View {
+	if leg == guardrails.Backup {
+		return EdgeBackup
+	}
+	return EdgePrimary
+}
+
+// String returns "rum", "edge of primary" or "edge of backup".
+func (v View) String() string {
+	switch v {
+	case RUM:
+		return "rum"
+	case EdgePrimary, EdgeBackup:
+		return "edge of " + v.leg().String()
+	}
+	return "no view"
+}
+
+func (v View) leg() guardrails.Leg {
+	if v == EdgeBackup {
+		return guardrails.Backup
+	}
+	return guardrails.Primary
+}
+
+// When figures appear. Client measurements are complete a minute after the minute, CDN monitoring after seven.
+const (
+	rumSettled  = time.Minute
+	edgeDelay   = 5 * time.Minute
+	edgeSettled = 7 * time.Minute
+	// One minute in a hundred grows by up to 1 % this long after it ended.
+	lateGrowth = 3 * time.Minute
+)
+
+// Minutes returns the minutes from..to, both included, that a view shows at now. RUM has a row for each platform and leg, edge views one
+// row with Platform "". Minutes that are not visible yet are absent, and so are edge minutes without traffic. Minutes older than
+// [History] before the start repeat the daily shape at the first share.
+func (w *World) Minutes(now time.Time, view View, from, to guardrails.Minute) []guardrails.Row {
+	var rows []guardrails.Row
+	if view == RUM {
+		w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
+			rows = w.rumRows(rows, m, counts, w.rumPart(m, now))
+		})
+		return rows
+	}
+	for _, c := range w.Codes(now, view.leg(), from, to) {
+		counts := statusCounts(c.Codes)
+		counts.Bytes = c.Bytes
+		rows = append(rows, guardrails.Row{Leg: view.leg(), Minute: c.Minute, Counts: counts})
+	}
+	return rows
+}
+
+// Codes is the edge view of a leg with exact status codes.
+func (w *World) Codes(now time.Time, leg guardrails.Leg, from, to guardrails.Minute) []CodeMinute {
+	return w.codes(now, leg, from, to, w.edgePart)
+}
+
+// Final returns a leg's edge minutes as they will be once complete, for minutes that have ended by now. No API shows them this early.
+func (w *World) Final(now time.Time, leg guardrails.Leg, from, to guardrails.Minute) []CodeMinute {
+	return w.codes(now, leg, from, to, func(guardrails.Minute, time.Time) float64 { return 1 })
+}
+
+func (w *World) codes(
+	now time.Time, leg guardrails.Leg, from, to guardrails.Minute, part func(guardrails.Minute, time.Time) float64,
+) []CodeMinute {
+	var list []CodeMinute
+	w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, statuses legStatuses) {
+		visible := part(m, now)
+		c := CodeMinute{Minute: m, Codes: codesOf(statuses[leg-1], visible)}
+		if len(c.Codes) == 0 {
+			return
+		}
+		for i := int(leg) - 1; i < len(counts); i += 2 {
+			c.Bytes += cut(counts[i].Bytes, visible)
+		}
+		list = append(list, c)
+	})
+	return list
+}
+
+// eachMinute calls f for every minute of from..to that has ended by now, computing those before the world's history as they are asked.
+func (w *World) eachMinute(
+	now time.Time, from, to guardrails.Minute, f func(guardrails.Minute, []guardrails.Counts, legStatuses),
+) {
+	w.Advance(now)
+	n := 2 * len(w.cfg.Platforms)
+	past := make([]guardrails.Counts, n)
+	for m := from; m <= to && m < w.next && !m.End().After(now); m++ {
+		if m >= w.first {
+			i := int(m - w.first)
+			f(m, w.counts[i*n:(i+1)*n], w.statuses[i])
+			continue
+		}
+		var statuses legStatuses
+		x := mix{share: w.answered[0].share + 0.04*(w.unit(m, forPast)-0.5)}
+		if w.cfg.Quiet {
+			x.share = w.answered[0].share
+		}
+		x.share = min(max(x.share, 0), 1)
+		x.legs[0].add(w.tlsStart, w.tlsStart, guardrails.Primary, 1)
+		x.legs[1].add(w.EdgeTLS(now, guardrails.Backup, 0), w.tlsStart, guardrails.Backup, 1)
+		w.roll(m, x, past, &statuses)
+		f(m, past, statuses)
+	}
+}
+
+func (w *World) rumRows(rows []guardrails.Row, m guardrails.Minute, counts []guardrails.Counts, part float64) []guardrails.Row {
+	if part == 0 {
+		return rows
+	}
+	for i, c := range counts {
+		leg := guardrails.Leg(i%2 + 1)
+		if w.effect.blind && leg == guardrails.Primary && w.exposed(m, leg).changed > 0 {
+			continue
+		}
+		rows = append(rows, guardrails.Row{
+			Platform: w.cfg.Platforms[i/2].Name, Leg: leg, Minute: m, Counts: cutCounts(c, part),
+		})
+	}
+	return rows
+}
+
+// rumPart is how complete a minute of client measurements is at now, 0 while it cannot be seen.
+func (w *World) rumPart(m guardrails.Minute, now time.Time) float64 {
+	if w.cfg.Quiet {
+		return 1
+	}
+	age := now.Sub(m.End())
+	first := 20*time.Second + time.Duration(w.unit(m, forFirstSight)*float64(30*time.Second))
+	switch {
+	case age < first:
+		return 0
+	case age < rumSettled:
+		return 0.60 + 0.35*w.unit(m, forCompleteness)
+	case age < lateGrowth && w.unit(m, forRevision) < 0.01:
+		return 0.99
+	}
+	return 1
+}
+
+// edgePart is the same for CDN monitoring.
+func (w *World) edgePart(m guardrails.Minute, now time.Time) float64 {
+	if w.cfg.Quiet {
+		return 1
+	}
+	switch age := now.Sub(m.End()); {
+	case age < edgeDelay:
+		return 0
+	case age < edgeSettled:
+		return 0.97 + 0.029*w.unit(m, forCompleteness)
+	}
+	return 1
+}
+
+func cut(n, part float64) float64 {
+	if part == 1 {
+		return n
+	}
+	return math.Floor(n * part)
+}
+
+func cutCounts(c guardrails.Counts, part float64) guardrails.Counts {
+	for _, n := range []*float64{&c.Requests, &c.Errors, &c.TotalMS, &c.TLSMS, &c.TLS, &c.Bytes, &c.TLS13} {
+		*n = cut(*n, part)
+	}
+	return c
+}
