@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/engine"
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers/lab/world"
+)
+
+// ports connects the executor with the model.
+func (w *World) ports() engine.Ports {
+	sources := map[string]engine.Metrics{}
+	for _, s := range w.plan.Sources {
+		view := world.RUM
+		if s.Type == "alicloud" {
+			view = world.EdgePrimary
+		}
+		sources[s.Name] = source{w, view}
+	}
+	return engine.Ports{
+		Primary: primary{w}, Backup: backup{w}, DNS: records{w}, Sources: sources, Prober: prober{w}, Resolver: resolver{w},
+		Notifier: silent{}, Caller: silent{},
+		Now: func() time.Time { return w.cursor },
+		Pause: func(ctx context.Context, d time.Duration) error {
+			w.cursor = w.cursor.Add(d)
+			return ctx.Err()
+		},
+	}
+}
+
+// A throttled call is repeated as the retry decorator of a live run does.
+const (
+	throttleTries = 6
+	throttlePause = time.Second
+)
+
+// with runs f on the model at the present instant, unless the fault refuses the call.
+func (w *World) with(api string, f func(m *world.World, now time.Time) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for try := 1; ; try++ {
+		err := w.model.Refuse(w.cursor, api)
+		if err == nil {
+			return f(w.model, w.cursor)
+		}
+		if engine.KindOf(err) != rollout.Throttled || try == throttleTries {
+			return err
+		}
+		w.cursor = w.cursor.Add(throttlePause)
+	}
+}
+
+type primary struct{ w *World }
+
+// Read implements engine.CDN.
+func (p primary) Read(context.Context) (s plans.CDNState, err error) {
+	err = p.w.with("cdn:DescribeCdnDomainConfigs", func(m *world.World, now time.Time) error {
+		s = m.State(now).Primary
+		return nil
+	})
+	return s, err
+}
+
+// SetTLS implements engine.TLSSetter.
+func (p primary) SetTLS(_ context.Context, t plans.TLSWrite) error {
+	return p.w.with("cdn:BatchSetCdnDomainConfig", func(m *world.World, now time.Time) error {
+		_, err := m.WriteTLS(now, t)
+		return err
+	})
+}
+
+type backup struct{ w *World }
+
+// Read implements engine.CDN.
+func (b backup) Read(context.Context) (s plans.CDNState, err error) {
+	err = b.w.with("qiniu:GetDomain", func(m *world.World, now time.Time) error {
+		s = m.State(now).Backup
+		return nil
+	})
+	return s, err
+}
+
+type records struct{ w *World }
+
+// Read implements engine.DNS.
+func (r records) Read(context.Context) (s plans.DNSState, err error) {
+	err = r.w.with("alidns:DescribeSubDomainRecords", func(m *world.World, now time.Time) error {
+		s = m.State(now).DNS
+		return nil
+	})
+	return s, err
+}
+
+// Write implements engine.DNS.
+func (r records) Write(_ context.Context, d plans.DNSWrite) error {
+	return r.w.with("alidns:UpdateDNSSLBWeight", func(m *world.World, now time.Time) error { return m.WriteDNS(now, d) })
+}
+
+type source struct {
+	w    *World
+	view world.View
+}
+
+// Fetch implements engine.Metrics.
+func (s source) Fetch(_ context.Context, from, to guardrails.Minute) (rows []guardrails.Row, err error) {
+	err = s.w.with("metrics", func(m *world.World, now time.Time) error {
+		rows = m.Minutes(now, s.view, from, to)
+		return nil
+	})
+	return rows, err
+}
+
+type prober struct{ w *World }
+
+// Handshake implements engine.Prober.
+func (p prober) Handshake(_ context.Context, leg guardrails.Leg) (hs []plans.Handshake, err error) {
+	err = p.w.with("handshake", func(m *world.World, now time.Time) error {
+		hs = m.Handshakes(now, leg)
+		return nil
+	})
+	return hs, err
+}
+
+type resolver struct{ w *World }
+
+// Resolve implements engine.Resolver.
+func (r resolver) Resolve(_ context.Context, _, _ string, n int) (as []plans.Answers, err error) {
+	err = r.w.with("dns", func(m *world.World, now time.Time) error {
+		as = []plans.Answers{m.Answers(now, n)}
+		return nil
+	})
+	return as, err
+}
+
+// silent is a notifier and a webhook that are always content.
+type silent struct{}
+
+// Notify implements engine.Notifier.
+func (silent) Notify(context.Context, rollout.Urgency, string) error { return nil }
+
+// Call implements engine.Caller.
+func (silent) Call(context.Context, string, int) error { return nil }

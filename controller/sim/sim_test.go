@@ -1,0 +1,114 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/sim"
+	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/plans/examples"
+	"github.com/tlsroll/tlsroll/providers/lab/world"
+)
+
+func observed(on plans.TLSSet) plans.State {
+	return plans.State{
+		Primary: plans.CDNState{
+			Domain: "cdn.example.com", CNAME: "cdn.example.com.w.example.net", Status: "online", Online: true, Certificate: true, TLSReadable: true,
+			TLS: plans.TLSSettings{Explicit: true, Enabled: on, ConfigID: "7", Status: plans.ConfigLive},
+		},
+		Backup: plans.CDNState{Domain: "cdn.example.com", CNAME: "cdn-example-com.q.example.net", Status: "success", Online: true, Certificate: true},
+		DNS: plans.DNSState{Weighted: true, MinTTL: time.Second, Records: []plans.Record{
+			{ID: "1", Name: "cdn", Type: "CNAME", Value: "cdn.example.com.w.example.net", Line: "default", TTL: time.Minute, Weight: 60, WeightKnown: true, Enabled: true},
+			{ID: "2", Name: "cdn", Type: "CNAME", Value: "cdn-example-com.q.example.net", Line: "default", TTL: time.Minute, Weight: 40, WeightKnown: true, Enabled: true},
+		}},
+	}
+}
+
+func example(t *testing.T, name string) *plans.Plan {
+	t.Helper()
+	text, ok := examples.Source(name)
+	if !ok {
+		t.Fatalf("no example %s", name)
+	}
+	p, problems := plans.Parse(name, []byte(text))
+	if problems.HasErrors() {
+		t.Fatal(problems.Render([]byte(text)))
+	}
+	return p
+}
+
+func before(p *plans.Plan) plans.TLSSet {
+	all := plans.TLSSetOf(plans.TLS10, plans.TLS11, plans.TLS12)
+	return all&^p.Change.On | p.Change.Off
+}
+
+func TestFaultsEndAsTheirNamesSay(t *testing.T) {
+	tests := []struct {
+		fault world.Fault
+		want  rollout.Phase
+	}{
+		{world.None, rollout.Succeeded},
+		{world.Errors10, rollout.RolledBack},
+		{world.Latency25, rollout.RolledBack},
+		{world.Throttle, rollout.Succeeded},
+		{world.DNSStuck, rollout.Succeeded},
+		{world.TLSStuck, rollout.RolledBack},
+		{world.EdgeWrongCert, rollout.RolledBack},
+	}
+	p := example(t, "tls13-canary.yaml")
+	start, _, err := p.StartAt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		for seed := range uint64(3) {
+			n, err := sim.Play(t.Context(), sim.New(p, observed(before(p)), start, sim.Options{Fault: test.fault, Seed: seed}), nil)
+			if err != nil {
+				t.Fatalf("%s, seed %d: %v", test.fault, seed, err)
+			}
+			if n.Run.End.Phase != test.want {
+				t.Errorf("%s, seed %d: want %s, got %+v", test.fault, seed, test.want, *n.Run.End)
+			}
+		}
+	}
+}
+
+// The writes of a dry-run are those of the safe order, forward, and back from each step; and the same inputs give the same night.
+func TestDryRunOfEveryExample(t *testing.T) {
+	for _, name := range examples.Names() {
+		p := example(t, name)
+		start := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)
+		if at, ok, err := p.StartAt(); err == nil && ok {
+			start = at
+		}
+		state := observed(before(p))
+		n, err := sim.DryRun(t.Context(), p, state, start, sim.Options{})
+		if err != nil || n.Run.End.Phase != rollout.Succeeded {
+			t.Fatalf("%s: %v, %+v", name, err, n.Run.End)
+		}
+		again, err := sim.DryRun(t.Context(), p, state, start, sim.Options{})
+		if diff := cmp.Diff(n.Writes, again.Writes); err != nil || diff != "" {
+			t.Errorf("%s: two nights differ: %v\n%s", name, err, diff)
+		}
+		for step := range p.Steps {
+			back, err := sim.DryRunBack(t.Context(), p, state, start, step, sim.Options{})
+			if err != nil {
+				t.Fatalf("%s back from %d: %v", name, step, err)
+			}
+			if want := restoredOrUntouched(back); back.Run.End.Phase != want {
+				t.Errorf("%s back from step %d: want %s, got %+v", name, step, want, back.Run.End)
+			}
+		}
+	}
+}
+
+// restoredOrUntouched is the end that an abort must have.
+func restoredOrUntouched(n sim.Night) rollout.Phase {
+	if !n.Run.Touched {
+		return rollout.Halted
+	}
+	return rollout.RolledBack
+}
