@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/store"
+	"github.com/tlsroll/tlsroll/controller/store/sqlite"
+)
+
+func newEvents(io stdio) *cobra.Command {
+	var at string
+	var verify bool
+	cmd := &cobra.Command{
+		Use:   "events [RUN]",
+		Short: "Print a run's journal; without a run, the latest one's",
+		Args:  cobra.MaximumNArgs(1),
+	}
+	output := outputFlag(cmd, "lines", "json")
+	cmd.Flags().StringVar(&at, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
+	cmd.Flags().BoolVar(&verify, "verify", false, "only check numbers, hash chain and digests")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		records, err := readRun(cmd.Context(), io, at, args)
+		switch {
+		case err != nil:
+			return err
+		case verify:
+			fmt.Fprintf(io.out, "%d records, hash chain and digests are whole\n", len(records))
+			return nil
+		case *output == "json":
+			return view.EventsJSON(io.out, records)
+		}
+		return view.Events(io.out, records)
+	}
+	return cmd
+}
+
+func newStatus(io stdio) *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show where a run is: its steps, the four weights, its guardrails; without a run, the latest one",
+		Args:  cobra.MaximumNArgs(1),
+	}
+	output := outputFlag(cmd, "text", "json")
+	cmd.Flags().StringVar(&at, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		records, err := readRun(cmd.Context(), io, at, args)
+		if err != nil {
+			return err
+		}
+		run := rollout.Replay(records)
+		if *output == "json" {
+			return view.RunJSON(io.out, run)
+		}
+		return view.Status(io.out, run)
+	}
+	return cmd
+}
+
+// readRun reads the run that is named, or the latest.
+func readRun(ctx context.Context, io stdio, at string, args []string) ([]rollout.Record, error) {
+	path, err := storePath(io, at)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sqlite.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, &exitError{code: exitPrecondition, err: err, hint: "nothing was run with this store yet, or --store names another file"}
+	}
+	defer s.Close() //nolint:errcheck // only read
+	id := rollout.RunID("")
+	if len(args) > 0 {
+		id = rollout.RunID(args[0])
+	} else {
+		runs, err := s.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(runs) == 0 {
+			return nil, &exitError{code: exitPrecondition, err: errors.New("the store " + path + " holds no run")}
+		}
+		id = runs[0].ID
+	}
+	records, err := s.Read(ctx, id)
+	if errors.Is(err, store.ErrNoRun) {
+		return nil, &exitError{code: exitInvalid, err: err, hint: "tlsroll status without a name shows the latest run"}
+	}
+	return records, err
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tlsroll/tlsroll/controller/engine"
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers"
+	"github.com/tlsroll/tlsroll/providers/alicloud"
+	"github.com/tlsroll/tlsroll/providers/prometheus"
+	"github.com/tlsroll/tlsroll/providers/qiniu"
+	"github.com/tlsroll/tlsroll/providers/resolve"
+	"github.com/tlsroll/tlsroll/providers/retry"
+	"github.com/tlsroll/tlsroll/providers/tlsprobe"
+)
+
+// Calls a second and account, below the vendors' published quotas: BatchSetCdnDomainConfig 3 (the lower of two published figures),
+// the records' reads 300 and the real-time data 10. Writes of weights have no published quota; their neighbours have 60.
+const (
+	cdnReads   = 10
+	cdnWrites  = 2
+	dnsReads   = 50
+	dnsWrites  = 10
+	dataReads  = 5
+	qiniuReads = 5
+)
+
+// connections are the adapters of one plan: for the engine as ports, and for reviewers by what they describe.
+type connections struct {
+	primary providers.TLSSetter
+	dns     providers.DNS
+	ports   engine.Ports
+}
+
+// connect builds the adapters. The list of providers is here and nowhere else.
+func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urgency, string)) (*connections, error) {
+	l := limiter{factor: max(1, clock.Speed)}
+	primaryKeys, err := credentials(std, p.Primary.Credentials, p.Primary.Provider)
+	if err != nil {
+		return nil, err
+	}
+	backupKeys, err := credentials(std, p.Backup.Credentials, p.Backup.Provider)
+	if err != nil {
+		return nil, err
+	}
+	dnsKeys, err := credentials(std, p.DNS.Credentials, p.DNS.Provider)
+	if err != nil {
+		return nil, err
+	}
+	cdn, err := alicloud.NewCDN(p.Domain, alicloud.Options{Endpoint: p.Primary.Endpoint, Region: p.Primary.Region, Credentials: primaryKeys})
+	if err != nil {
+		return nil, err
+	}
+	dns, err := alicloud.NewDNS(p.DNS.Zone, p.DNS.Record, p.DNS.Line, alicloud.Options{Endpoint: p.DNS.Endpoint, Credentials: dnsKeys})
+	if err != nil {
+		return nil, err
+	}
+	backup, err := qiniu.NewCDN(p.Domain, qiniu.Options{Endpoint: p.Backup.Endpoint, AnalyticsEndpoint: p.Backup.Analytics, Credentials: backupKeys})
+	if err != nil {
+		return nil, err
+	}
+	c := &connections{
+		primary: retry.NewTLSSetter(cdn, l.of(cdnReads, cdnWrites)),
+		dns:     retry.NewDNS(dns, l.of(dnsReads, dnsWrites)),
+	}
+	c.ports = engine.Ports{
+		Primary: c.primary, Backup: retry.NewCDN(backup, l.of(qiniuReads, 1)), DNS: c.dns,
+		Notifier: teller(tell), Caller: webhook{},
+	}
+	if c.ports.Sources, err = sources(std, p, l, primaryKeys); err != nil {
+		return nil, err
+	}
+	if err := c.connectProbes(p); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// limiter makes buckets. A lab whose clock runs faster has as many more calls a wall second.
+type limiter struct{ factor float64 }
+
+func (l limiter) of(reads, writes float64) retry.Options {
+	bucket := func(rate float64) *retry.Bucket {
+		return retry.NewBucket(retry.Limits{PerSecond: l.factor * rate, Burst: int(l.factor * rate)})
+	}
+	return retry.Options{Reads: bucket(reads), Writes: bucket(writes)}
+}
+
+func sources(std stdio, p *plans.Plan, l limiter, primaryKeys providers.CredentialsFunc) (map[string]engine.Metrics, error) {
+	out := map[string]engine.Metrics{}
+	for _, s := range p.Sources {
+		m, err := source(std, p, s, primaryKeys)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", s.Name, err)
+		}
+		out[s.Name] = retry.NewMetrics(m, l.of(dataReads, 1))
+	}
+	return out, nil
+}
+
+func source(std stdio, p *plans.Plan, s plans.Source, primaryKeys providers.CredentialsFunc) (providers.Metrics, error) {
+	switch s.Type {
+	case "prometheus":
+		var keys providers.CredentialsFunc
+		if s.Credentials != "" {
+			var err error
+			if keys, err = credentials(std, s.Credentials, "prometheus"); err != nil {
+				return nil, err
+			}
+		}
+		return prometheus.New(s, prometheus.Options{Credentials: keys})
+	case "alicloud":
+		return alicloud.NewMonitor(p.Domain, alicloud.Options{Endpoint: p.Primary.Endpoint, Region: p.Primary.Region, Credentials: primaryKeys})
+	}
+	return nil, fmt.Errorf("type %q is not known to this release", s.Type)
+}
+
+// connectProbes builds what looks from outside: handshakes with edges, questions to name servers.
+func (c *connections) connectProbes(p *plans.Plan) error {
+	names := &hostNames{primary: c.ports.Primary, backup: c.ports.Backup, servers: p.DNS.Resolvers}
+	prober, err := tlsprobe.New(p.Domain, tlsprobe.Options{
+		Primary: tlsprobe.Leg{Edges: p.Primary.Edges, CA: p.Primary.CA, Lookup: func(ctx context.Context) ([]string, error) { return names.edges(ctx, guardrails.Primary) }},
+		Backup:  tlsprobe.Leg{Edges: p.Backup.Edges, CA: p.Backup.CA, Lookup: func(ctx context.Context) ([]string, error) { return names.edges(ctx, guardrails.Backup) }},
+	})
+	if err != nil {
+		return err
+	}
+	resolver, err := resolve.New(p.Domain, p.DNS.Zone, resolve.Options{Nameservers: p.DNS.Nameservers, Resolvers: p.DNS.Resolvers})
+	if err != nil {
+		return err
+	}
+	c.ports.Prober, c.ports.Resolver = prober, resolver
+	return nil
+}
+
+// hostNames finds a leg's edges by the CDN's own host name, never by the name being shifted.
+type hostNames struct {
+	primary, backup engine.CDN
+	servers         []string
+}
+
+func (h *hostNames) edges(ctx context.Context, leg guardrails.Leg) ([]string, error) {
+	cdn := h.primary
+	if leg == guardrails.Backup {
+		cdn = h.backup
+	}
+	s, err := cdn.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resolve.Edges(ctx, s.CNAME, h.servers)
+}
+
+// teller tells the person at the terminal.
+type teller func(rollout.Urgency, string)
+
+// Notify implements engine.Notifier.
+func (t teller) Notify(_ context.Context, u rollout.Urgency, text string) error {
+	t(u, text)
+	return nil
+}
+
+// webhook asks call steps.
+type webhook struct{}
+
+const webhookTimeout = 30 * time.Second
+
+// Call implements engine.Caller: one POST without a body; a redirect is an answer.
+func (webhook) Call(ctx context.Context, target string, expect int) error {
+	limited, cancel := context.WithTimeout(ctx, webhookTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limited, http.MethodPost, target, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("call webhook: %w", err)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("call webhook: %w", withoutURL(err))
+	}
+	defer res.Body.Close()                                      //nolint:errcheck // nothing of it is used
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16)) // so that the connection can be used again
+	if res.StatusCode != expect {
+		return fmt.Errorf("webhook answered %d, expected %d", res.StatusCode, expect)
+	}
+	return nil
+}
+
+// withoutURL drops the URL, which may carry a token.
+func withoutURL(err error) error {
+	if u, ok := err.(*url.Error); ok { //nolint:errorlint // Client.Do promises exactly this type
+		return u.Err
+	}
+	return err
+}
+
+// loopback reports whether every address in the plan is this machine, which is what makes a lab a lab.
+func loopback(p *plans.Plan) bool {
+	urls := []string{p.Primary.Endpoint, p.Backup.Endpoint, p.Backup.Analytics, p.DNS.Endpoint}
+	for _, s := range p.Sources {
+		if s.Type != "alicloud" {
+			urls = append(urls, s.URL)
+		}
+	}
+	for i, raw := range urls {
+		if raw == "" && i == 2 { // the analytics host is the endpoint's then
+			continue
+		}
+		u, err := url.Parse(raw)
+		if err != nil || !loopbackHost(u.Hostname()) {
+			return false
+		}
+	}
+	hosts := append(append(append([]string{}, p.Primary.Edges...), p.Backup.Edges...), p.DNS.Nameservers...)
+	if len(p.Primary.Edges) == 0 || len(p.Backup.Edges) == 0 || len(p.DNS.Nameservers) == 0 {
+		return false
+	}
+	for _, h := range append(hosts, p.DNS.Resolvers...) {
+		host, _, err := net.SplitHostPort(h)
+		if err != nil || !loopbackHost(host) {
+			return false
+		}
+	}
+	return true
+}
+
+func loopbackHost(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
