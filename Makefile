@@ -1,0 +1,33 @@
+# make test is what CI runs. It needs Go; on Debian it installs the rest.
+GO ?= go
+FUZZTIME ?= 10s
+LINT = bin/golangci-lint
+
+.PHONY: test setup vet lint unit fuzz build clean
+
+test: setup vet lint unit fuzz build
+
+# Packages that some tests use as peers. Without Debian or without root the tests that need them say so and skip; with CI=true they fail.
+setup:
+	@sh .ci/setup
+
+vet:
+	$(GO) vet ./...
+
+lint: $(LINT)
+	$(LINT) run ./...
+
+$(LINT): .ci/tools/golangci-lint/go.mod
+	cd .ci/tools/golangci-lint && $(GO) build -buildvcs=false -o $(CURDIR)/$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+unit:
+	$(GO) test -race -shuffle=on -timeout 25m ./...
+
+fuzz:
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" sh .ci/fuzz
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/tlsroll ./cmd/tlsroll
+
+clean:
+	rm -rf bin
