@@ -35,6 +35,7 @@ var law = map[string][]string{
 	"controller/store/storetest": {"controller/store", "controller/rollout", "plans", "guardrails"},
 	"controller/store/sqlite":    {"controller/store", "controller/rollout", "plans"},
 	"controller/engine":          {"controller/rollout", "controller/store", "providers", "plans", "guardrails"},
+	"controller/schedule":        {"plans"},
 	"controller/sim":             {"controller/engine", "controller/rollout", "plans", "guardrails", "providers/lab/world"},
 	"cmd/tlsroll/view":           {"controller/rollout", "plans", "guardrails"},
 	"cmd/tlsroll":                {"*"},

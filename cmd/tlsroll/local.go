@@ -20,6 +20,7 @@ import (
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
 	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/schedule"
 	"github.com/tlsroll/tlsroll/controller/store"
 	"github.com/tlsroll/tlsroll/controller/store/sqlite"
 	"github.com/tlsroll/tlsroll/plans"
@@ -137,8 +138,12 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 	defer stop(nil)
 	id := run.ID
 	if run.Plan == nil {
+		start, _, err := schedule.Start(l.plan, l.clock.At(time.Now()))
+		if err != nil {
+			return run, &exitError{code: exitInvalid, err: err}
+		}
 		id = l.newID()
-		live.Post(ctx, rollout.Started{Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version()})
+		live.Post(ctx, rollout.Started{Begin: start.UTC(), Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version()})
 	}
 	l.renew(ctx, s, claim, stop)
 	l.signals(ctx, live, stop)

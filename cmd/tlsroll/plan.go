@@ -12,6 +12,7 @@ import (
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
 	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/schedule"
 	"github.com/tlsroll/tlsroll/controller/sim"
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -80,7 +81,11 @@ func review(ctx context.Context, io stdio, plan *plans.Plan) (view.PlanDoc, erro
 		return view.PlanDoc{}, err
 	}
 	start := now
-	if at, ok, err := plan.StartAt(); err == nil && ok {
+	at, scheduled, err := schedule.Start(plan, now)
+	if err != nil {
+		return view.PlanDoc{}, &exitError{code: exitInvalid, err: err}
+	}
+	if scheduled {
 		start = at
 	}
 	doc := view.PlanDoc{

@@ -31,6 +31,7 @@ type Started struct {
 	Run    RunID
 	Plan   string // the plan as canonical YAML
 	Digest string
+	Begin  time.Time // the start that was resolved from the schedule; zero: at once
 	Actor  string
 	Tool   string // version of tlsroll
 }

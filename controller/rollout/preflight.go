@@ -32,11 +32,9 @@ func (t *turn) started(e Started) {
 		t.end(Halted, "the plan in the journal cannot be read by this version: "+problems.Error())
 		return
 	}
-	r.Plan = plan
-	start, scheduled, err := plan.StartAt()
+	r.Plan, r.Start = plan, e.Begin
+	start, scheduled := e.Begin, !e.Begin.IsZero()
 	switch {
-	case err != nil:
-		t.end(Halted, "the plan's start cannot be resolved: "+err.Error())
 	case scheduled && t.at.After(start.Add(plan.Schedule.StartDeadline)):
 		late := t.at.Sub(start).Round(time.Second)
 		t.end(Missed, fmt.Sprintf("the start at %s was %s ago, later than the start deadline of %s", start.Format(time.RFC3339), late, plan.Schedule.StartDeadline))

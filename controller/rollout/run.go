@@ -86,6 +86,7 @@ type Run struct {
 	Seq     uint64    // of the last record
 	At      time.Time // of the last record
 	Started time.Time // first record
+	Start   time.Time // the scheduled start; zero: at once
 	Begun   time.Time // preflight began
 
 	Way   Way

@@ -21,11 +21,7 @@ func Awaiting(r rollout.Run, zone *time.Location) (what, text string) {
 	}
 	switch r.Stage {
 	case rollout.StageScheduled:
-		start, _, err := r.Plan.StartAt()
-		if err != nil {
-			return "", ""
-		}
-		return key, "the start at " + until(start)
+		return key, "the start at " + until(r.Start)
 	case rollout.StageChecking:
 		return key, "preflight: the providers' state, handshakes, history of every source, name servers; until " + until(r.Begun.Add(rollout.PreflightLimit))
 	case rollout.StageEntering:
