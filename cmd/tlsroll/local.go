@@ -160,6 +160,12 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
+	if _, chosen := errors.AsType[*exitError](err); err != nil && !chosen {
+		err = &exitError{
+			code: exitUnexpected, err: fmt.Errorf("%w; the run is not watched any more. Live now: %s", err, run.Live()),
+			hint: "the same command goes on where the run was",
+		}
+	}
 	return run, err
 }
 
@@ -173,7 +179,8 @@ func (l *local) renew(ctx context.Context, s *sqlite.Store, claim store.Claim, s
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if err := s.Renew(ctx, claim, claimTTL); err != nil && ctx.Err() == nil {
+				// Only the loss of the claim ends the run. A disk that is slow for a moment must not leave it unwatched.
+				if err := s.Renew(ctx, claim, claimTTL); errors.Is(err, store.ErrFenced) {
 					stop(err)
 					return
 				}

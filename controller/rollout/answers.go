@@ -94,6 +94,7 @@ func (t *turn) stateRead(s plans.State) {
 	}
 	if text := t.driftIn(s); text != "" {
 		t.drift(text)
+		t.insist(s)
 		return
 	}
 	r.ReadAt = t.at
@@ -115,7 +116,7 @@ func (t *turn) driftIn(s plans.State) string {
 	if t.r.Exposed && t.r.Way == Forward {
 		want = t.r.Change
 	}
-	if tls := s.Primary.TLS; tls.Explicit == want.Absent || tls.Explicit && tls.Enabled != want.Enabled {
+	if tls := s.Primary.TLS; !isTarget(tls, want) {
 		return fmt.Sprintf("the primary's TLS settings are %s, this run left %s", settingsText(tls), targetText(want))
 	}
 	return ""

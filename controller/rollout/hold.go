@@ -172,7 +172,9 @@ func (t *turn) resume(e ResumeOrdered) {
 	if r.tls.parked {
 		t.retry(&r.tls, RetryTLS)
 	}
-	t.ask(ReadState{})
+	if r.Stage > StageChecking {
+		t.ask(ReadState{})
+	}
 }
 
 // promote skips the rest of a bake. Everything else that guards a step up stays.
@@ -190,10 +192,13 @@ func (t *turn) promote() {
 }
 
 func (t *turn) approved() {
-	if t.r.Way == Forward && t.r.Stage == StageApproving {
-		t.r.Held = nil
-		t.leave()
+	if t.r.Way != Forward || t.r.Stage != StageApproving {
+		return
 	}
+	if t.r.Held != nil && t.r.Held.Why == HoldApproval {
+		t.r.Held = nil
+	}
+	t.leave()
 }
 
 // approvalExpired does what the plan says about silence.

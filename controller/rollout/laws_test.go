@@ -408,3 +408,37 @@ func TestHealthyWorldsSucceed(t *testing.T) {
 		}
 	}
 }
+
+// A write of the way forward that lands after the restored settings were written is written over again: the run proves the end.
+func TestLawS4AWriteThatLandsLateIsUndone(t *testing.T) {
+	s := setup{Plan: planText("disable", canarySteps, 60), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
+	n := &night{world: newWorld(s)}
+	n.origin = n.world.weights()
+	n.world.push(n.world.now, start(s), nil)
+	aborted, late := false, false
+	for len(n.records) < horizon && n.run.End == nil {
+		at, e, ok := n.world.next()
+		if !ok {
+			break
+		}
+		n.turn(at, e)
+		if n.run.Exposed && !aborted {
+			aborted = true
+			n.world.push(at, rollout.AbortOrdered{Actor: "ann"}, nil)
+		}
+		if n.run.Stage == rollout.StageProveTLS && n.run.Way == rollout.Back && !late {
+			late = true
+			n.world.push(at.Add(10*time.Second), nil, func() {
+				n.world.setTLS(n.run.Change)
+				n.world.setWeights(plans.Weights{Primary: 60, Backup: 40, PrimaryOn: true, BackupOn: true})
+			})
+		}
+	}
+	n.atEnd()
+	if !late || n.run.End == nil || n.run.End.Phase != rollout.RolledBack {
+		t.Errorf("late write %v, end %+v", late, n.run.End)
+	}
+	for _, b := range n.broken {
+		t.Error(b)
+	}
+}

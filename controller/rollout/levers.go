@@ -35,12 +35,33 @@ func (t *turn) setShare(share plans.Percent, want plans.Weights) {
 	r.AskedFrom, r.Asked = r.InForce, share
 	r.ShareAt, r.ShareOK = zeroTime, zeroTime
 	r.Share = guardrails.ShareAnswer{}
+	r.lastSet = want
 	t.pull(&r.share, SetShare{Names: r.names(), Want: want, Before: r.Weights, Force: r.Way == Back})
 }
 
 func (t *turn) setTLS(want, before plans.TLSTarget) {
 	t.r.Proofs, t.r.TLSAt = 0, zeroTime
 	t.pull(&t.r.tls, SetTLS{Want: want, Before: before, Force: t.r.Way == Back})
+}
+
+// insist writes again what the way back wrote, when something later undid it before the restored settings were proved: a write of the way
+// forward that was on its way when the run turned, or another hand. It is the one place where tlsroll contradicts a state that it reads.
+func (t *turn) insist(s plans.State) {
+	r := &t.r
+	if r.Way != Back || r.Restored || r.Stage == StageEntering || r.Stage == StageApplying {
+		return
+	}
+	if !isTarget(s.Primary.TLS, r.Restore) {
+		t.setTLS(r.Restore, r.Change)
+	}
+	if w, ok := s.Weights(r.Plan.DNS.Line); ok && w.Share() > r.Weights.Share() {
+		t.pull(&r.share, SetShare{Names: r.names(), Want: r.lastSet, Before: r.Weights, Force: true})
+	}
+}
+
+// isTarget reports whether settings are what was asked for.
+func isTarget(s plans.TLSSettings, want plans.TLSTarget) bool {
+	return s.Explicit != want.Absent && (want.Absent || s.Enabled == want.Enabled)
 }
 
 // shareSet is a share that was written and read back.

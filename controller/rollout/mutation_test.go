@@ -21,6 +21,7 @@ var mutations = []struct {
 	{"S3 the way back rises before the edges prove the restored settings", "back.go", "case r.Proofs >= proofRounds:", "case true:"},
 	{"S3 the way back sets the change again", "forward.go", "t.setTLS(r.Restore, r.Change)", "t.setTLS(r.Change, r.Change)"},
 	{"S4 the end does not look at what is configured", "answers.go", "if text := t.driftIn(s); text != \"\" {", "if text := t.driftIn(s); text == \"never\" {"},
+	{"S4 a write of the way forward that lands late is left alone", "answers.go", "t.insist(s)\n", "\n"},
 	{"S5 a new write does not replace the old one", "back.go", "\tt.drop(&r.share)\n\tt.drop(&r.tls)\n", ""},
 	{"S6 a run that was handed over is changed", "next.go", "t.r.pending = slices.Clone(r.pending)", "t.r.pending = r.pending"},
 	{"S8 the idle primary is judged instead of the backup that carries everything", "judge.go", "if r.InForce == 0 {", "if r.InForce < 0 {"},

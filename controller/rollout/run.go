@@ -139,7 +139,8 @@ type Run struct {
 	tls     lever
 	pending []Command
 	nextID  CommandID
-	wrote   CommandID // the last command that wrote on a lever
+	wrote   CommandID     // the last command that wrote on a lever
+	lastSet plans.Weights // of the last SetShare
 	ticks   int
 	paged   []string // what was told once and is not told again
 }
