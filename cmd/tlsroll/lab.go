@@ -21,6 +21,9 @@ import (
 	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
 
+// maxSpeed is where a run minute takes 30 ms on the wall.
+const maxSpeed = 2000
+
 // labOptions are the flags that demo and lab share.
 type labOptions struct {
 	fault  string
@@ -56,8 +59,8 @@ func (o *labOptions) start(ctx context.Context, io stdio, dir string, before tim
 	if err != nil {
 		return nil, plans.Clock{}, usage(fmt.Errorf("%w; --list-faults shows the names", err))
 	}
-	if o.speed <= 0 {
-		return nil, plans.Clock{}, usage(fmt.Errorf("--speed %g: must be above 0", o.speed))
+	if !(o.speed > 0 && o.speed <= maxSpeed) {
+		return nil, plans.Clock{}, usage(fmt.Errorf("--speed %g: must be above 0, and %d at most: beyond that a minute passes faster than it can be looked at", o.speed, maxSpeed))
 	}
 	text, ok := examples.Source(o.plan)
 	if !ok {

@@ -38,7 +38,7 @@ func genSetup() *rapid.Generator[setup] {
 		zero := rapid.SampledFrom([]string{"disable", "weight", "floor"}).Draw(t, "zero")
 		steps := rapid.SampledFrom([]string{canarySteps, canarySteps, inPlaceSteps, bareSteps}).Draw(t, "steps")
 		s := setup{
-			Plan: planText(zero, steps, 60), Requests: rapid.SampledFrom([]float64{3000, 3000, 800, 150}).Draw(t, "requests"),
+			Plan: planText(zero, steps), Requests: rapid.SampledFrom([]float64{3000, 3000, 800, 150}).Draw(t, "requests"),
 			FaultAt: -1, DriftAt: -1, BackupAt: -1, ErrorRate: 0.005, Slow: 1, GapFrom: 1 << 20, GapTo: 1 << 20,
 			Seed: rapid.Uint64Range(0, 1<<40).Draw(t, "seed"),
 		}
@@ -354,7 +354,7 @@ func TestLawR2ReplayOfTheJournalIsTheLiveRun(t *testing.T) {
 func TestLawL2BreachStartsTheWayBackInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := setup{
-			Plan: planText("disable", canarySteps, 60), Requests: 3000, FaultAt: rapid.IntRange(0, 60).Draw(t, "fault at"), DriftAt: -1, BackupAt: -1,
+			Plan: planText("disable", canarySteps), Requests: 3000, FaultAt: rapid.IntRange(0, 60).Draw(t, "fault at"), DriftAt: -1, BackupAt: -1,
 			ErrorRate: 0.1, Slow: 1, GapFrom: 1 << 20, GapTo: 1 << 20, Seed: rapid.Uint64Range(0, 1<<30).Draw(t, "seed"),
 		}
 		n := play(s, 0)
@@ -397,7 +397,7 @@ func firstBreach(m rollout.MinutesArrived, since guardrails.Minute) time.Time {
 func TestHealthyWorldsSucceed(t *testing.T) {
 	for _, steps := range []string{canarySteps, inPlaceSteps, bareSteps} {
 		for _, zero := range []string{"disable", "weight", "floor"} {
-			s := setup{Plan: planText(zero, steps, 60), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
+			s := setup{Plan: planText(zero, steps), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
 			n := play(s, 0)
 			if n.run.End == nil || n.run.End.Phase != rollout.Succeeded {
 				t.Errorf("zero %s, steps\n%sended as %+v, held %+v", zero, steps, n.run.End, n.run.Held)
@@ -411,7 +411,7 @@ func TestHealthyWorldsSucceed(t *testing.T) {
 
 // A write of the way forward that lands after the restored settings were written is written over again: the run proves the end.
 func TestLawS4AWriteThatLandsLateIsUndone(t *testing.T) {
-	s := setup{Plan: planText("disable", canarySteps, 60), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
+	s := setup{Plan: planText("disable", canarySteps), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
 	n := &night{world: newWorld(s)}
 	n.origin = n.world.weights()
 	n.world.push(n.world.now, start(s), nil)

@@ -353,7 +353,7 @@ func (w *world) counts(leg guardrails.Leg, m guardrails.Minute, n float64) guard
 }
 
 // planText is a plan for the generated worlds; steps is YAML.
-func planText(zero, steps string, holdLimit int) string {
+func planText(zero, steps string) string {
 	return fmt.Sprintf(`
 version: tlsroll/v1
 name: law
@@ -371,7 +371,7 @@ sources:
 guardrails:
   - {name: error-rate, source: rum, signal: error_rate, per: platform, above: 5%%, for: 10m, within: 12m}
   - {name: total-time, source: rum, signal: total_time, per: platform, rise: 20%%, drop: 30%%, for: 10m, within: 12m}
-hold_limit: %dm
+hold_limit: 60m
 steps:
-%s`, zero, holdLimit, steps)
+%s`, zero, steps)
 }
