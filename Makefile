@@ -20,8 +20,9 @@ lint: $(LINT)
 $(LINT): .ci/tools/golangci-lint/go.mod
 	cd .ci/tools/golangci-lint && $(GO) build -buildvcs=false -o $(CURDIR)/$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# Packages one after the other, and many tests of one at once: those of cmd/tlsroll mostly wait for the lab's clock.
 unit:
-	$(GO) test -race -shuffle=on -timeout 25m ./...
+	$(GO) test -race -shuffle=on -timeout 25m -p 1 -parallel 12 ./...
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" sh .ci/fuzz

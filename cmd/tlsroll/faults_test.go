@@ -29,11 +29,7 @@ func TestFaultsOfTheLab(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			t.Parallel()
-			speed := float64(testSpeed)
-			if test.fault == world.Throttle {
-				speed = 120 // pauses between refused calls are wall time
-			}
-			b := makeBed(t, "tls13-canary.yaml", test.fault, speed)
+			b := makeBed(t, "tls13-canary.yaml", test.fault, testSpeed)
 			before := b.state()
 			r := b.run(t, promoter(false))
 			if code := exitCode(ended(r)); code != test.code {

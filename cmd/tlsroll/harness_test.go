@@ -20,9 +20,9 @@ import (
 	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
 
-// testSpeed is run seconds a wall second: fast enough for a night in half a minute, slow enough that a busy machine with the race
-// detector does not look like a source without data.
-const testSpeed = 300
+// testSpeed is run seconds a wall second. A night takes two and a half minutes of waiting and little work, so many run at once; and a
+// machine that is busy for seconds does not look like a source without data.
+const testSpeed = 60
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){

@@ -11,8 +11,8 @@ import (
 
 // succeeded takes in a command's result. A result of the wrong sort is taken as none.
 func (t *turn) succeeded(id CommandID, a Action, res Result) {
-	if id < t.r.wrote && !isWrite(a) {
-		return // a read that began before the last write did: it may show the time before it
+	if id <= t.r.fence && !isWrite(a) {
+		return
 	}
 	switch res := res.(type) {
 	case StateRead:

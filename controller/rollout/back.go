@@ -125,7 +125,7 @@ func (t *turn) proveShareBack() bool {
 func (t *turn) proveTLSBack() bool {
 	r := &t.r
 	switch {
-	case r.Proofs >= proofRounds:
+	case r.proved():
 		r.Restored, r.Exposed = true, false
 		t.verified()
 		if step, ok := r.Current(); ok && isVerify(step) {

@@ -96,9 +96,18 @@ func (t *turn) afterApply() {
 
 func (t *turn) proveTLS() {
 	t.r.Stage, t.r.Proofs, t.r.Waiting = StageProveTLS, 0, t.at
+	t.askProof()
+}
+
+// askProof begins a round: what the CDN says, and what the edges show.
+func (t *turn) askProof() {
+	t.r.roundAt = t.at
 	t.ask(ReadState{})
 	t.ask(Handshake{Leg: guardrails.Primary})
 }
+
+// proved reports whether the edges showed the settings in enough rounds in a row, and the CDN said the same in the last one.
+func (r Run) proved() bool { return r.Proofs >= proofRounds && !r.ReadAt.Before(r.roundAt) }
 
 // proveTLSOrBake follows a proved share.
 func (t *turn) proveTLSOrBake() bool {
@@ -142,7 +151,7 @@ func parts(s plans.Step) (shift *plans.Shift, tls *plans.TLS) {
 func (t *turn) advanceProof() bool {
 	r := &t.r
 	switch {
-	case r.Proofs >= proofRounds:
+	case r.proved():
 		t.verified()
 		step, _ := r.Current()
 		if shift, _ := parts(step); shift != nil && shift.Bake > 0 {

@@ -13,8 +13,12 @@ func (t *turn) pull(l *lever, a Action) {
 	t.drop(l)
 	*l = lever{want: a}
 	l.cmd = t.issue(a)
-	t.r.Touched, t.r.wrote = true, l.cmd
+	t.r.Touched = true
+	t.fence()
 }
+
+// fence makes the answers of every read that has begun so far stale: each may show the time before the write.
+func (t *turn) fence() { t.r.fence = t.r.nextID }
 
 func (t *turn) drop(l *lever) {
 	t.r.pending = slices.DeleteFunc(t.r.pending, func(c Command) bool { return c.ID == l.cmd || c.ID == l.retry })
@@ -76,6 +80,7 @@ func (t *turn) shareSet(dns plans.DNSState) {
 		return
 	}
 	r.share = lever{}
+	t.fence()
 	r.Weights, r.ShareAt, r.InForce = w, t.at, r.Asked
 	r.Since = guardrails.MinuteOf(t.at) + 1
 	t.r.Verdicts = nil
@@ -86,6 +91,7 @@ func (t *turn) shareSet(dns plans.DNSState) {
 func (t *turn) tlsSet(s plans.TLSSettings) {
 	r := &t.r
 	r.tls = lever{}
+	t.fence()
 	r.TLSAt, r.TLSStatus = t.at, s.Status
 	if r.InForce > 0 {
 		r.Since = guardrails.MinuteOf(t.at) + 1
@@ -112,6 +118,7 @@ func (t *turn) landed() {
 // leverFailed decides what a failed write means. On the way back it is repeated whatever it was.
 func (t *turn) leverFailed(l *lever, errand Errand, kind FailureKind, text string) {
 	l.cmd, l.text = 0, text
+	t.fence()
 	if l.failed.IsZero() {
 		l.failed = t.at
 	}
@@ -148,7 +155,7 @@ func (t *turn) retry(l *lever, errand Errand) {
 		t.again(l, errand)
 	default:
 		l.cmd = t.issue(l.want)
-		t.r.wrote = l.cmd
+		t.fence()
 	}
 }
 

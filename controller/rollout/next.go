@@ -186,11 +186,15 @@ func (t *turn) pendingAny(f func(Action) bool) bool {
 	return slices.ContainsFunc(t.r.pending, func(c Command) bool { return f(c.Action) })
 }
 
-// ask issues a read unless the same read is outstanding.
+// ask issues a read unless the same read is outstanding, and not stale.
 func (t *turn) ask(a Action) {
-	if !t.pendingAny(func(p Action) bool { return sameRead(p, a) }) {
-		t.issue(a)
+	for _, c := range t.r.pending {
+		_, minutes := c.Action.(FetchMinutes)
+		if sameRead(c.Action, a) && (minutes || c.ID > t.r.fence) {
+			return
+		}
 	}
+	t.issue(a)
 }
 
 func sameRead(a, b Action) bool {
@@ -269,8 +273,7 @@ func (t *turn) tick() {
 	case StageProveShare:
 		t.askResolve()
 	case StageProveTLS:
-		t.ask(ReadState{})
-		t.ask(Handshake{Leg: guardrails.Primary})
+		t.askProof()
 	case StageSettling:
 		t.ask(ReadState{})
 	case StageScheduled, StageEntering, StageApplying, StageBaking, StageApproving:

@@ -139,10 +139,11 @@ type Run struct {
 	tls     lever
 	pending []Command
 	nextID  CommandID
-	wrote   CommandID     // the last command that wrote on a lever
+	fence   CommandID     // reads up to this one began before the last write was made or answered
 	lastSet plans.Weights // of the last SetShare
 	ticks   int
-	paged   []string // what was told once and is not told again
+	roundAt time.Time // the last round of proofs began
+	paged   []string  // what was told once and is not told again
 }
 
 // Hold is a wait that only time, data or a person ends.

@@ -42,6 +42,7 @@ type setup struct {
 	Failures   int // of 100 commands this many fail
 	LostWrites bool
 	SlowWrites int // seconds that a write may take
+	SlowReads  int // seconds that a read's answer may be on its way
 	Orders     []order
 	DriftAt    int
 	DNSStuck   int // minutes that the first shift takes to show
@@ -204,7 +205,10 @@ func (w *world) perform(c rollout.Command) {
 			fail(rollout.Transient)
 			return
 		}
-		ok(func() rollout.Result { return w.read(c.Action) })
+		// What a read says is what was true when it began; it may be long on its way.
+		seen := w.read(c.Action)
+		after += time.Duration(w.roll(1+w.setup.SlowReads)) * time.Second
+		ok(func() rollout.Result { return seen })
 	}
 }
 
