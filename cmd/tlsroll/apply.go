@@ -17,6 +17,8 @@ type applyOptions struct {
 	local   bool
 	store   string
 	log     string
+	again   bool
+	resume  bool
 	output  string
 	speed   float64
 	epoch   string
@@ -39,6 +41,8 @@ The first Ctrl-C holds the run where it is; another one, a second later, aborts 
 	f.BoolVar(&o.local, "local", false, "run in this process (this release has no daemon yet, so the flag is required)")
 	f.StringVar(&o.store, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
 	f.StringVar(&o.log, "log", "", "append a log of every command to this file, as JSON lines")
+	f.BoolVar(&o.again, "again", false, "start another run although the last one of this plan has ended")
+	f.BoolVar(&o.resume, "resume", false, "when going on with a run that a person or drift holds: end the hold")
 	f.Float64Var(&o.speed, "speed", 0, "lab only: run seconds a wall second, as tlsroll lab prints it")
 	f.StringVar(&o.epoch, "clock-epoch", "", "lab only: wall instant of the lab's clock (RFC 3339)")
 	f.StringVar(&o.virtual, "virtual-start", "", "lab only: the lab's instant at the epoch (RFC 3339)")
@@ -66,7 +70,7 @@ func runApply(cmd *cobra.Command, o applyOptions) error {
 		return err
 	}
 	lines := view.NewLines(o.talkTo(), plan.Location())
-	l := local{io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log}
+	l := local{io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log, again: o.again, resume: o.resume}
 	run, err := l.do(cmd.Context())
 	if err != nil {
 		return err

@@ -58,7 +58,15 @@ func newStatus(io stdio) *cobra.Command {
 		if *output == "json" {
 			return view.RunJSON(io.out, run)
 		}
-		return view.Status(io.out, run)
+		path, err := storePath(io, at)
+		if err != nil {
+			return err
+		}
+		writer, err := sqlite.Writer(path)
+		if err != nil {
+			return err
+		}
+		return view.Status(io.out, run, writer)
 	}
 	return cmd
 }

@@ -29,7 +29,7 @@ func TestFaultsOfTheLab(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.fault.String(), func(t *testing.T) {
 			t.Parallel()
-			b := makeBed(t, "tls13-canary.yaml", test.fault, testSpeed)
+			b := makeBed(t, "tls13-canary.yaml", test.fault)
 			before := b.state()
 			r := b.run(t, promoter(false))
 			if code := exitCode(ended(r)); code != test.code {

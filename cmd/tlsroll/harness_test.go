@@ -87,12 +87,12 @@ func (b *buffer) String() string {
 }
 
 // makeBed starts a lab for an example. Its clock begins half a minute before the scheduled start.
-func makeBed(t *testing.T, example string, fault world.Fault, speed float64) *bed {
+func makeBed(t *testing.T, example string, fault world.Fault) *bed {
 	t.Helper()
-	return makeBedWith(t, example, speed, world.Config{Fault: fault})
+	return makeBedWith(t, example, world.Config{Fault: fault})
 }
 
-func makeBedWith(t *testing.T, example string, speed float64, cfg world.Config) *bed {
+func makeBedWith(t *testing.T, example string, cfg world.Config) *bed {
 	t.Helper()
 	cfg.Seed = 7
 	text, ok := examples.Source(example)
@@ -110,7 +110,7 @@ func makeBedWith(t *testing.T, example string, speed float64, cfg world.Config) 
 	if !scheduled {
 		start = time.Date(2026, 3, 3, 2, 0, 0, 0, p.Location())
 	}
-	b := &bed{dir: t.TempDir(), clock: plans.Clock{Epoch: time.Now(), Start: start.Add(-30 * time.Second), Speed: speed}, out: &buffer{}}
+	b := &bed{dir: t.TempDir(), clock: plans.Clock{Epoch: time.Now(), Start: start.Add(-30 * time.Second), Speed: testSpeed}, out: &buffer{}}
 	b.lab, err = lab.Start(t.Context(), lab.Options{Plan: text, Clock: b.clock, Dir: b.dir, World: cfg})
 	if err != nil {
 		t.Fatal(err)

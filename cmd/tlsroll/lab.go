@@ -147,7 +147,7 @@ func withoutStart(text string) string {
 }
 
 func showLab(io stdio, o labOptions, l *lab.Lab, clock plans.Clock, file string) error {
-	apply := fmt.Sprintf("tlsroll apply --local --speed %g --clock-epoch %s --virtual-start %s %s",
+	apply := fmt.Sprintf(os.Args[0]+" apply --local --speed %g --clock-epoch %s --virtual-start %s %s",
 		o.speed, clock.Epoch.UTC().Format(time.RFC3339Nano), clock.Start.UTC().Format(time.RFC3339Nano), file)
 	if o.output == "json" {
 		return view.JSON(io.out, map[string]any{

@@ -44,6 +44,9 @@ type local struct {
 	tell  func(rollout.Urgency, string)
 	talk  func(string) // about the process itself
 	log   string       // file for the log; "" is none
+	again bool         // start another run although the last one of this plan has ended
+	// resume ends a hold that a person or drift began, when an unfinished run is gone on with.
+	resume bool
 	// order looks at every turn and may give an order, as a person would; nil never does.
 	order func(rollout.Run) rollout.Event
 }
@@ -58,9 +61,9 @@ func (l *local) do(ctx context.Context) (rollout.Run, error) {
 		return rollout.Run{}, err
 	}
 	defer s.Close() //nolint:errcheck // every record is durable already
-	run, err := l.unfinished(ctx, s)
-	if err != nil {
-		return rollout.Run{}, err
+	run, err := l.earlier(ctx, s)
+	if err != nil || run.End != nil {
+		return run, err
 	}
 	claim, err := l.claim(ctx, s)
 	if err != nil {
@@ -70,8 +73,9 @@ func (l *local) do(ctx context.Context) (rollout.Run, error) {
 	return l.drive(ctx, s, claim, run)
 }
 
-// unfinished returns the run to go on with, or a zero run.
-func (l *local) unfinished(ctx context.Context, s *sqlite.Store) (rollout.Run, error) {
+// earlier returns the run to go on with, the last one of this plan when it has ended and had touched something, or a zero run: then
+// another one is started.
+func (l *local) earlier(ctx context.Context, s *sqlite.Store) (rollout.Run, error) {
 	runs, err := s.List(ctx)
 	if err != nil {
 		return rollout.Run{}, err
@@ -86,6 +90,9 @@ func (l *local) unfinished(ctx context.Context, s *sqlite.Store) (rollout.Run, e
 		}
 		run := rollout.Replay(records)
 		switch {
+		case run.End != nil && run.Touched && !l.again && run.Digest == plans.Digest(l.plan):
+			l.talk(fmt.Sprintf("run %s of this plan has ended: %s, %s; --again starts another one", run.ID, run.End.Phase, run.End.Why))
+			return run, nil
 		case run.End != nil:
 			continue
 		case run.Digest != plans.Digest(l.plan):
@@ -127,6 +134,11 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 	if err != nil {
 		return run, &exitError{code: exitInvalid, err: err}
 	}
+	if run.Plan == nil {
+		if err := c.haveKeys(parent); err != nil {
+			return run, &exitError{code: exitPrecondition, err: err, hint: "nothing was touched, and no run was begun"}
+		}
+	}
 	log, err := openLog(l.log)
 	if err != nil {
 		return run, err
@@ -144,6 +156,9 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 		}
 		id = l.newID()
 		live.Post(ctx, rollout.Started{Begin: start.UTC(), Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version()})
+	}
+	if l.resume && run.Plan != nil {
+		live.Order(ctx, rollout.ResumeOrdered{Actor: actor(l.io), Reason: "apply --resume"})
 	}
 	l.renew(ctx, s, claim, stop)
 	l.signals(ctx, live, stop)
@@ -191,6 +206,7 @@ func (l *local) renew(ctx context.Context, s *sqlite.Store, claim store.Claim, s
 
 // signals: the first Ctrl-C holds, another one a second later aborts; SIGTERM holds and ends the process; a lost terminal changes nothing.
 func (l *local) signals(ctx context.Context, live *engine.Live, stop context.CancelCauseFunc) {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go away; the run goes on
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
@@ -209,10 +225,12 @@ func (l *local) signals(ctx context.Context, live *engine.Live, stop context.Can
 					stop(&exitError{code: exitTerminated})
 				case held.IsZero():
 					held = time.Now()
-					l.talk("holding; press Ctrl-C again to abort and roll back")
+					l.talk(fmt.Sprintf("holding. To roll back, press Ctrl-C again; to go on, kill %d and start the same command with --resume", os.Getpid()))
 					live.Post(ctx, rollout.PauseOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
-				case time.Since(held) >= abortAfter:
-					l.talk("aborting")
+				case time.Since(held) < abortAfter:
+					l.talk("too soon after the first: press Ctrl-C once more to abort")
+				default:
+					l.talk("aborting: the run rolls back, if it does not already")
 					live.Post(ctx, rollout.AbortOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -38,6 +39,18 @@ type connections struct {
 	primary providers.TLSSetter
 	dns     providers.DNS
 	ports   engine.Ports
+	keys    []providers.CredentialsFunc
+}
+
+// haveKeys asks for every provider's keys once, so that all that are missing are named together, before a run is begun.
+func (c *connections) haveKeys(ctx context.Context) error {
+	var errs []error
+	for _, keys := range c.keys {
+		if _, err := keys(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // connect builds the adapters. The list of providers is here and nowhere else.
@@ -70,6 +83,10 @@ func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urge
 	c := &connections{
 		primary: retry.NewTLSSetter(cdn, l.of(cdnReads, cdnWrites)),
 		dns:     retry.NewDNS(dns, l.of(dnsReads, dnsWrites)),
+		keys:    []providers.CredentialsFunc{primaryKeys, backupKeys},
+	}
+	if p.DNS.Credentials != p.Primary.Credentials {
+		c.keys = append(c.keys, dnsKeys)
 	}
 	c.ports = engine.Ports{
 		Primary: c.primary, Backup: retry.NewCDN(backup, l.of(qiniuReads, 1)), DNS: c.dns,

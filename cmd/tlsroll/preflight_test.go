@@ -14,7 +14,7 @@ import (
 // startState is the lab's state with something wrong in it.
 func startState(t *testing.T, spoil func(*plans.State)) plans.State {
 	t.Helper()
-	b := makeBed(t, "tls13-canary.yaml", world.None, testSpeed)
+	b := makeBed(t, "tls13-canary.yaml", world.None)
 	var s plans.State
 	b.lab.With(func(now time.Time, w *world.World) { s = w.State(now) })
 	b.lab.Close()
@@ -48,7 +48,7 @@ func TestRecordsThatAreNotInOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := makeBedWith(t, "tls13-canary.yaml", testSpeed, world.Config{State: startState(t, test.spoil)})
+			b := makeBedWith(t, "tls13-canary.yaml", world.Config{State: startState(t, test.spoil)})
 			out, code := b.command(t, "plan", b.file)
 			if code != exitPrecondition {
 				t.Errorf("plan: exit %d\n%s", code, out)
@@ -85,7 +85,7 @@ func TestCredentialsThatAreRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := makeBed(t, "tls13-canary.yaml", world.None, testSpeed)
+			b := makeBed(t, "tls13-canary.yaml", world.None)
 			before := b.state()
 			test.prepare(b)
 			r := b.run(t, nil)
@@ -112,7 +112,7 @@ func TestCredentialsThatAreRefused(t *testing.T) {
 // Row 6: every write meets an API that behaves badly in another way, and the run makes each exactly once.
 func TestAnAPIThatBehavesBadly(t *testing.T) {
 	t.Parallel()
-	b := makeBed(t, "tls13-canary.yaml", world.None, testSpeed)
+	b := makeBed(t, "tls13-canary.yaml", world.None)
 	doc := dryRunDoc(t, b)
 	b.plan.Rehearse = false // it may write its weight as often as it likes; here each write counts
 	weight, status, tls := "alidns:UpdateDNSSLBWeight", "alidns:SetDomainRecordStatus", "cdn:BatchSetCdnDomainConfig"

@@ -22,7 +22,7 @@ func TestPlanListsExactlyTheWritesOfApply(t *testing.T) {
 	for _, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := makeBed(t, name, world.None, testSpeed)
+			b := makeBed(t, name, world.None)
 			doc := dryRunDoc(t, b)
 			if len(doc.Refused) > 0 {
 				t.Fatalf("preflight would refuse: %v", doc.Refused)
@@ -59,7 +59,7 @@ func exampleText(t *testing.T, name string) string {
 
 // back aborts a run at the end of a step and compares its way back with the plan's.
 func back(t *testing.T, name string, step int) {
-	b := makeBed(t, name, world.None, testSpeed)
+	b := makeBed(t, name, world.None)
 	doc := dryRunDoc(t, b)
 	before := b.state()
 	var turned time.Time

@@ -92,8 +92,9 @@ func (t *turn) stateRead(s plans.State) {
 	if !t.idle() {
 		return // a write is under way: what is read may be before or after it
 	}
-	if text := t.driftIn(s); text != "" {
-		t.drift(text)
+	r.Drifted = t.driftIn(s)
+	if r.Drifted != "" {
+		t.drift(r.Drifted)
 		t.insist(s)
 		return
 	}
@@ -161,7 +162,7 @@ func (t *turn) shook(leg guardrails.Leg, hs []plans.Handshake) {
 	if leg != guardrails.Primary {
 		return
 	}
-	r.Handshakes = hs
+	r.Handshakes, r.ShookAt = hs, t.at
 	if r.Stage != StageProveTLS {
 		return
 	}

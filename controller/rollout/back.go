@@ -64,8 +64,8 @@ func (t *turn) progressBack() bool {
 	if r.Retreat != "" {
 		return false
 	}
-	if v, ok := breaching(r.Verdicts); ok && r.Restored && v.Leg == guardrails.Primary && r.InForce > 0 {
-		t.retreat("the primary breaches although the settings of the start are proved: " + VerdictText(v))
+	if text := breaching(r.Verdicts); text != "" && r.Restored && r.InForce > 0 {
+		t.retreat("the primary breaches although the settings of the start are proved: " + text)
 		return true
 	}
 	t.prove()

@@ -13,8 +13,8 @@ var zeroTime time.Time //nolint:gochecknoglobals // a name for the zero value; i
 // progressForward draws one conclusion, worst first, and reports whether there may be another.
 func (t *turn) progressForward() bool {
 	r := &t.r
-	if v, ok := breaching(r.Verdicts); ok && v.Leg == guardrails.Primary {
-		t.rollBack(VerdictText(v))
+	if text := breaching(r.Verdicts); text != "" {
+		t.rollBack(text)
 		return true
 	}
 	t.prove()
@@ -301,5 +301,7 @@ func (t *turn) record() {
 	if len(r.Verdicts) > 0 {
 		p.Verdicts = r.Verdicts
 	}
-	p.Handshakes = r.Handshakes
+	if !r.ShookAt.Before(p.Entered) {
+		p.Handshakes = r.Handshakes
+	}
 }

@@ -20,9 +20,26 @@ func (t *turn) hold(h Hold) {
 		h.Since = t.r.Held.Since
 	}
 	if t.r.Held == nil || t.r.Held.Why != h.Why {
-		t.issue(Notify{Urgency: Warn, Text: "Holding: " + h.Text + ". Live now: " + t.r.Live() + "."})
+		t.issue(Notify{Urgency: Warn, Text: "Holding: " + h.Text + ". " + h.Ends() + " Live now: " + t.r.Live() + "."})
 	}
 	t.r.Held = &h
+}
+
+// Ends says in a sentence how a hold ends.
+func (h Hold) Ends() string {
+	switch h.Why {
+	case HoldOperator, HoldApproval:
+		return "It goes on when a person says so, and rolls back at the limit."
+	case HoldDrift:
+		return "tlsroll does not fight: it goes on when the state is put back and a person says so, and ends at the limit without a write."
+	case HoldGuardrail:
+		return "It goes on when the rule is CLEAR, rolls back at once when it FIREs, and at the limit at the latest."
+	case HoldNotConverged, HoldGate, HoldLever:
+		return "It goes on when that is over, and rolls back at the limit."
+	case HoldWindow:
+		return "Nothing rises any more; it rolls back at the limit."
+	}
+	return ""
 }
 
 // reconsider begins and ends the holds that follow from data.

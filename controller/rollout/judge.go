@@ -1,7 +1,10 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/tlsroll/tlsroll/guardrails"
@@ -45,14 +48,35 @@ func (t *turn) floorVerdicts() []guardrails.Verdict {
 	return bad
 }
 
-// breaching returns the worst verdict that rolls back.
-func breaching(vs []guardrails.Verdict) (worst guardrails.Verdict, found bool) {
+// breaching returns what rolls back on the primary, worst first: "" when nothing does.
+func breaching(vs []guardrails.Verdict) string {
+	var bad []guardrails.Verdict
 	for _, v := range vs {
-		if v.RollsBack() && (!found || v.State > worst.State) {
-			worst, found = v, true
+		if v.RollsBack() && v.Leg == guardrails.Primary {
+			bad = append(bad, v)
 		}
 	}
-	return worst, found
+	slices.SortStableFunc(bad, Worse)
+	var texts []string
+	for _, v := range bad {
+		texts = append(texts, VerdictText(v))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Worse orders verdicts, the worst first: by state, then by how far the value is beyond its limit.
+func Worse(a, b guardrails.Verdict) int {
+	if a.State != b.State {
+		return int(b.State) - int(a.State)
+	}
+	return cmp.Compare(beyond(b), beyond(a))
+}
+
+func beyond(v guardrails.Verdict) float64 {
+	if v.Limit == 0 {
+		return 0
+	}
+	return math.Abs(v.Value/v.Limit - 1)
 }
 
 // VerdictText says a verdict in one line: rule, platform, the number against its limit, and the minutes that decided.

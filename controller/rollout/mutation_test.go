@@ -21,7 +21,7 @@ var mutations = []struct {
 	{"S2 the change meets traffic that was not judged", "hold.go", "return tls != nil && !tls.Restore && ", "return tls != nil && !tls.Restore && false && "},
 	{"S3 the way back rises before the edges prove the restored settings", "back.go", "case r.proved():", "case true:"},
 	{"S3 the way back sets the change again", "forward.go", "t.setTLS(r.Restore, r.Change)", "t.setTLS(r.Change, r.Change)"},
-	{"S4 the end does not look at what is configured", "answers.go", "if text := t.driftIn(s); text != \"\" {", "if text := t.driftIn(s); text == \"never\" {"},
+	{"S4 the end does not look at what is configured", "answers.go", "r.Drifted = t.driftIn(s)\n", "_ = s\n"},
 	{"S4 a write of the way forward that lands late is left alone", "answers.go", "t.insist(s)\n", "\n"},
 	{"drift is seen in a read that began before the write", "levers.go", "{ t.r.fence = t.r.nextID }", "{}"},
 	{"S5 a new write does not replace the old one", "back.go", "\tt.drop(&r.share)\n\tt.drop(&r.tls)\n", ""},
@@ -31,7 +31,7 @@ var mutations = []struct {
 	{"S10 a run that goes back turns forward at a resume", "hold.go", "if r.Held == nil || !r.Held.Manual || r.Way == Back {\n\t\treturn\n\t}", "r.Way = Forward"},
 	{"L1 a hold has no limit", "hold.go", "if t.age(h.Since) < t.r.Plan.HoldLimit {", "if h.Why != HoldDrift || t.age(h.Since) < t.r.Plan.HoldLimit {"},
 	{"L1 the pulse stops", "next.go", "t.issue(Wake{At: nextMinute(t.at), Do: Tick})\n\tfor _, s", "for _, s"},
-	{"L2 a breach is not acted on", "forward.go", "ok && v.Leg == guardrails.Primary {\n\t\tt.rollBack", "ok && v.Leg == guardrails.Backup {\n\t\tt.rollBack"},
+	{"L2 a breach is not acted on", "forward.go", "text != \"\" {\n\t\tt.rollBack(text)", "text == \"never\" {\n\t\tt.rollBack(text)"},
 }
 
 func TestTheLawsNoticeABrokenNext(t *testing.T) {

@@ -110,6 +110,7 @@ type Run struct {
 	ShareOK   time.Time     // when it was verified; zero: it is not
 	TLSAt     time.Time     // when the last settings were read back
 	TLSStatus plans.ConfigStatus
+	Drifted   string    // how the last read differed from what the run left; "" when it did not
 	ReadAt    time.Time // when the providers last said what the run expects
 	Exposed   bool      // the change may be live
 	Restored  bool      // way back: the restored settings are proved
@@ -124,6 +125,7 @@ type Run struct {
 	Answers    []plans.Answers
 	AnswersAt  time.Time
 	Handshakes []plans.Handshake // of the primary
+	ShookAt    time.Time         // when they were made
 	Proofs     int               // handshake rounds in a row that proved the settings
 	Sources    []SourceHealth
 
@@ -272,7 +274,10 @@ func (r Run) Current() (plans.Step, bool) {
 // Live says in words what is configured now, as far as the run knows.
 func (r Run) Live() string {
 	if !r.Weights.Answering() {
-		return "as before: nothing was read or written"
+		return "as before: nothing was written"
+	}
+	if r.Drifted != "" {
+		return "as somebody else left it: " + r.Drifted
 	}
 	tls := "TLS as at the start"
 	switch {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,10 +56,13 @@ func (l *Lines) more(format string, args ...any) {
 }
 
 // Turn prints what a record changed.
-func (l *Lines) Turn(before, after rollout.Run, _ rollout.Record) {
+func (l *Lines) Turn(before, after rollout.Run, rec rollout.Record) {
 	l.lock <- struct{}{}
 	l.at = after.At
 	<-l.lock
+	if text := orderText(rec.Event); text != "" {
+		l.say("order", text)
+	}
 	if before.Plan == nil && after.Plan != nil {
 		l.started(after)
 	}
@@ -75,6 +79,16 @@ func (l *Lines) Turn(before, after rollout.Run, _ rollout.Record) {
 		return
 	}
 	l.wait(after)
+}
+
+// orderText says what a person ordered; "" for any other event.
+func orderText(e rollout.Event) string {
+	switch e.(type) {
+	case rollout.PauseOrdered, rollout.ResumeOrdered, rollout.PromoteOrdered, rollout.AbortOrdered, rollout.Approved:
+		return eventText(e)
+	case rollout.Started, rollout.CommandSucceeded, rollout.CommandFailed, rollout.MinutesArrived, rollout.SourceFailed, rollout.TimerFired:
+	}
+	return ""
 }
 
 func (l *Lines) started(r rollout.Run) {
@@ -215,24 +229,22 @@ func (l *Lines) verdicts(before, after rollout.Run) {
 	if after.Way != before.Way {
 		clear(l.states)
 	}
-	var worst guardrails.Verdict
-	more := -1
+	var bad []guardrails.Verdict
 	for _, v := range after.Verdicts {
 		key := verdictKey(v)
 		was := l.states[key]
 		l.states[key] = v.State
 		if v.State >= guardrails.Suspect && v.State > was {
-			more++
-			if v.State > worst.State {
-				worst = v
-			}
+			bad = append(bad, v)
 		}
 	}
-	switch {
-	case more == 0:
-		l.say("guardrail", rollout.VerdictText(worst))
-	case more > 0:
-		l.say("guardrail", fmt.Sprintf("%s; and %d more", rollout.VerdictText(worst), more))
+	slices.SortStableFunc(bad, rollout.Worse)
+	switch len(bad) {
+	case 0:
+	case 1:
+		l.say("guardrail", rollout.VerdictText(bad[0]))
+	default:
+		l.say("guardrail", fmt.Sprintf("%s; and %d more", rollout.VerdictText(bad[0]), len(bad)-1))
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Status prints one screen: where the run is, what it waits for, the four weights, every guardrail against its limit.
-func Status(out io.Writer, r rollout.Run) error {
+// writer is the process that drives it; "" when there is none.
+func Status(out io.Writer, r rollout.Run, writer string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "run      %s\n", r.ID)
 	if r.Plan == nil {
@@ -30,8 +31,10 @@ func Status(out io.Writer, r rollout.Run) error {
 	}
 	if r.End != nil {
 		fmt.Fprintf(&b, "ended    %s\n", r.End.Why)
+	} else if writer == "" {
+		b.WriteString("process  NONE: nobody watches this run or its guardrails; apply the same plan with the same store to go on\n")
 	} else if _, text := Awaiting(r, zone); text != "" {
-		fmt.Fprintf(&b, "waits    %s\n", text)
+		fmt.Fprintf(&b, "process  %s\nwaits    %s\n", writer, text)
 	}
 	b.WriteString("\nsteps\n")
 	for _, p := range r.Steps {

@@ -34,7 +34,7 @@ type LockedError struct {
 
 // Error says who has the file and what to do.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("store %s is in use by %s; one process writes to a store: wait for it, or choose another with --store", e.Path, e.Holder)
+	return fmt.Sprintf("store %s is in use by %s; one process writes to a store, and two must never work on one domain: wait for it", e.Path, e.Holder)
 }
 
 // Open opens a store for reading and writing, and makes the file when there is none. It fails with a *LockedError when another process
@@ -161,4 +161,24 @@ func takeLock(path string) (*os.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// Writer names the process that has a store open for writing; "" when there is none.
+func Writer(path string) (string, error) {
+	f, err := os.Open(path + ".lock") //nolint:gosec // the user names the store
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for the store's writer: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read; it frees the lock, too
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
+		return "", nil
+	}
+	holder, err := os.ReadFile(path + ".lock") //nolint:gosec // as above
+	if err != nil {
+		return "", fmt.Errorf("look for the store's writer: %w", err)
+	}
+	return strings.TrimSpace(string(holder)), nil
 }

@@ -46,8 +46,11 @@ func TestOneProcessWrites(t *testing.T) {
 	s := open(t, path)
 	_, err := sqlite.Open(t.Context(), path)
 	locked, ok := errors.AsType[*sqlite.LockedError](err)
-	if !ok || !strings.HasPrefix(locked.Holder, "pid ") || !strings.Contains(err.Error(), "--store") {
+	if !ok || !strings.HasPrefix(locked.Holder, "pid ") || !strings.Contains(err.Error(), "wait for it") {
 		t.Fatalf("second writer: want a LockedError that names the process and the way out, got %v", err)
+	}
+	if w, err := sqlite.Writer(path); err != nil || w != locked.Holder {
+		t.Errorf("Writer says %q, %v", w, err)
 	}
 	reader, err := sqlite.OpenReadOnly(t.Context(), path)
 	if err != nil {
@@ -58,6 +61,9 @@ func TestOneProcessWrites(t *testing.T) {
 	}
 	if err := errors.Join(reader.Close(), s.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if w, err := sqlite.Writer(path); err != nil || w != "" {
+		t.Errorf("after the writer closed, Writer says %q, %v", w, err)
 	}
 	if err := open(t, path).Close(); err != nil {
 		t.Errorf("after the writer closed: %v", err)
