@@ -58,22 +58,22 @@ func table(from, to guardrails.Minute, rows ...guardrails.Row) guardrails.Table 
 
 func rules() map[string]guardrails.Rule {
 	base := guardrails.Rule{Source: "rum", PerPlatform: true, For: 10 * time.Minute, Within: 12 * time.Minute, Mode: guardrails.Act}
-	make := func(s guardrails.Signal, set func(*guardrails.Rule)) guardrails.Rule {
+	named := func(s guardrails.Signal, set func(*guardrails.Rule)) guardrails.Rule {
 		r := base
 		r.Name, r.Signal = s.String(), s
 		set(&r)
 		return r
 	}
 	return map[string]guardrails.Rule{
-		"errors":        make(guardrails.ErrorRate, func(r *guardrails.Rule) { r.Above = 5 }),
-		"errors-strict": make(guardrails.ErrorRate, func(r *guardrails.Rule) { r.Above, r.Within = 5, 10*time.Minute }),
-		"total":         make(guardrails.TotalTime, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 30 }),
-		"tls":           make(guardrails.TLSTime, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 70 }),
-		"size":          make(guardrails.ResponseSize, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 20 }),
-		"status": make(guardrails.StatusShare, func(r *guardrails.Rule) {
+		"errors":        named(guardrails.ErrorRate, func(r *guardrails.Rule) { r.Above = 5 }),
+		"errors-strict": named(guardrails.ErrorRate, func(r *guardrails.Rule) { r.Above, r.Within = 5, 10*time.Minute }),
+		"total":         named(guardrails.TotalTime, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 30 }),
+		"tls":           named(guardrails.TLSTime, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 70 }),
+		"size":          named(guardrails.ResponseSize, func(r *guardrails.Rule) { r.Rise, r.Drop = 20, 20 }),
+		"status": named(guardrails.StatusShare, func(r *guardrails.Rule) {
 			r.Moves, r.Classes = 5, []guardrails.Class{guardrails.Class2xx, guardrails.Class4xx, guardrails.Class5xx}
 		}),
-		"tls13":   make(guardrails.TLS13Share, func(r *guardrails.Rule) { r.Moves = 5 }),
-		"silence": make(guardrails.Requests, func(r *guardrails.Rule) { r.FallsBelow, r.For, r.Within = 60, 8*time.Minute, 10*time.Minute }),
+		"tls13":   named(guardrails.TLS13Share, func(r *guardrails.Rule) { r.Moves = 5 }),
+		"silence": named(guardrails.Requests, func(r *guardrails.Rule) { r.FallsBelow, r.For, r.Within = 60, 8*time.Minute, 10*time.Minute }),
 	}
 }

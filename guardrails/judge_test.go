@@ -183,6 +183,22 @@ func TestRulesAtTheirEdges(t *testing.T) {
 	}
 }
 
+func TestAMeanOfZeroIsNothingToCompareWith(t *testing.T) {
+	tab := table(night, night+11, span("ios", guardrails.Primary, night+11, 12, normal(1000))...)
+	for name, erase := range map[string]func(*guardrails.SeriesBaseline){
+		"total": func(s *guardrails.SeriesBaseline) { s.TotalMS = 0 },
+		"tls":   func(s *guardrails.SeriesBaseline) { s.TLSMS = 0 },
+		"size":  func(s *guardrails.SeriesBaseline) { s.Bytes = 0 },
+	} {
+		b := baseline()
+		erase(&b.Series[0])
+		got := guardrails.Judge(&tab, b, rules()[name], "ios", guardrails.Primary, quiet(settled(night+11)))
+		if got.State != guardrails.Pending || got.Why != guardrails.NoBaseline {
+			t.Errorf("%s: want PENDING for want of a baseline, got %+v", name, got)
+		}
+	}
+}
+
 func TestBurnInRoundsTheTTLUp(t *testing.T) {
 	tab := table(night, night+20, span("ios", guardrails.Primary, night+20, 21, normal(1000))...)
 	for ttl, want := range map[time.Duration]int{0: 3, time.Second: 4, time.Minute: 4, 61 * time.Second: 5, 10 * time.Minute: 13} {

@@ -17,7 +17,7 @@ type tellings [][]guardrails.Row
 func parseMinutes(t *testing.T, rule, text string) []tellings {
 	t.Helper()
 	var out []tellings
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		word, repeat, times := strings.Cut(word, "*")
 		n := 1
 		if times {
@@ -26,9 +26,9 @@ func parseMinutes(t *testing.T, rule, text string) []tellings {
 		for range n {
 			var minute tellings
 			m := night + guardrails.Minute(len(out))
-			for _, telling := range strings.Split(word, ">") {
+			for telling := range strings.SplitSeq(word, ">") {
 				var rows []guardrails.Row
-				for _, w := range strings.Split(telling, "|") {
+				for w := range strings.SplitSeq(telling, "|") {
 					rows = append(rows, parseMinute(t, rule, w, m)...)
 				}
 				minute = append(minute, rows)
@@ -50,8 +50,8 @@ func number(t *testing.T, s string) int {
 
 var (
 	counted = regexp.MustCompile(`^(\d+)/(\d+)$`)
-	legs    = regexp.MustCompile(`^(\d+|-):(\d+|-)$`)
-	level   = regexp.MustCompile(`^(\d+)?([.=xXd]|[245][+-])$`)
+	legs    = regexp.MustCompile(`^(\d+|[-EPN]):(\d+|[-EPN])$`)
+	level   = regexp.MustCompile(`^(\d+)?([.=#xXd]|[245][+-])$`)
 	unknown = map[string]guardrails.Unknown{"E": guardrails.SourceError, "P": guardrails.Partial, "N": guardrails.NotANumber}
 )
 
@@ -69,7 +69,9 @@ func parseMinute(t *testing.T, rule, word string, m guardrails.Minute) []guardra
 	if f := legs.FindStringSubmatch(word); f != nil {
 		var rows []guardrails.Row
 		for i, leg := range []guardrails.Leg{guardrails.Primary, guardrails.Backup} {
-			if f[i+1] != "-" {
+			if u := unknown[f[i+1]]; u != 0 {
+				rows = append(rows, guardrails.Row{Platform: "ios", Leg: leg, Minute: m, Unknown: u})
+			} else if f[i+1] != "-" {
 				rows = append(rows, row(leg, m, normal(float64(number(t, f[i+1])))))
 			}
 		}
@@ -95,7 +97,7 @@ func levelOf(t *testing.T, rule, word string, n float64) guardrails.Counts {
 	}
 	values := map[string]map[string]float64{
 		"errors": {"=": 0.05, "x": 0.06, "X": 0.25}, "errors-strict": {"=": 0.05, "x": 0.06, "X": 0.25},
-		"total": {"=": 240, "x": 250, "X": 370, "d": 130}, "tls": {"=": 120, "x": 125, "X": 190, "d": 25},
+		"total": {"=": 240, "x": 250, "X": 370, "#": 360, "d": 130}, "tls": {"=": 120, "x": 125, "X": 190, "#": 180, "d": 25},
 		"size": {"=": 12_000, "x": 12_500, "X": 20_000, "d": 7_000}, "tls13": {"=": 0.55, "x": 0.56, "d": 0.44},
 		"status": {"=": 0.13, "2+": 0.76, "2-": 0.64, "4+": 0.16, "4-": 0.04, "5+": 0.14, "5-": 0.02},
 	}

@@ -30,7 +30,7 @@ func TestNeitherMergeNorTrimChangesTheTableItWasGiven(t *testing.T) {
 		n := rapid.IntRange(0, len(rows)).Draw(t, "first")
 		old := whole(rows[:n]...)
 		before, given := dump(old), append([]guardrails.Row(nil), rows...)
-		merged := old.Merge(batch(night-20, night+minutesDrawn-1, append(rows[n:], row(guardrails.Backup, night-9, normal(7)))...), settled(night+minutesDrawn-1))
+		merged := old.Merge(batch(night-20, night+minutesDrawn-1, append(revised(rows), row(guardrails.Backup, night-9, normal(7)))...), settled(night+minutesDrawn-1))
 		after := dump(merged)
 		merged.Trim(night+5).Merge(batch(night, night+minutesDrawn-1, row(guardrails.Primary, night+6, normal(3))), settled(night+minutesDrawn-1))
 		if diff := cmp.Diff(before, dump(old)); diff != "" {
@@ -43,6 +43,15 @@ func TestNeitherMergeNorTrimChangesTheTableItWasGiven(t *testing.T) {
 			t.Fatalf("the rows (-before +after):\n%s", diff)
 		}
 	})
+}
+
+// revised returns other numbers for the same minutes.
+func revised(rows []guardrails.Row) []guardrails.Row {
+	out := append([]guardrails.Row(nil), rows...)
+	for i := range out {
+		out[i].Counts, out[i].Unknown = normal(11), 0
+	}
+	return out
 }
 
 func TestTrimBeyondTheWindowChangesNoVerdict(t *testing.T) {
