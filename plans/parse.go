@@ -56,7 +56,7 @@ func (d *decoder) document(source string) (*yaml.Node, bool) {
 		return nil, false
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
-		d.report(nil, Error, flaw{message: "the file holds no plan", hint: "start from one of the examples: tlsroll init"})
+		d.report(nil, Error, flaw{message: "the file holds no plan", hint: "start from one of the examples: plans/examples"})
 		return nil, false
 	}
 	switch err := reader.Decode(&next); {
