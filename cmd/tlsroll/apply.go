@@ -61,6 +61,14 @@ func runApply(cmd *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
+	for i, s := range plan.Steps {
+		if _, ok := s.(plans.Approve); ok {
+			return &exitError{
+				code: exitInvalid, err: fmt.Errorf("step %d waits for an approval, and this release has no way to give one", i+1),
+				hint: "take the step out; approvals come with the daemon",
+			}
+		}
+	}
 	clock, err := o.clock(plan)
 	if err != nil {
 		return err

@@ -111,6 +111,7 @@ func runHelper(ctx context.Context, io stdio, command string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(limited, words[0], words[1:]...) //nolint:gosec // the plan names the command, without a shell
 	cmd.Env, cmd.Stderr = io.env, io.err
+	cmd.WaitDelay = time.Second // a child that keeps the pipe open must not hold up a rollback
 	return cmd.Output()
 }
 

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -30,6 +32,7 @@ import (
 const (
 	claimTTL     = 30 * time.Second
 	claimRenewal = 5 * time.Second
+	journalPause = 5 * time.Second
 	abortAfter   = time.Second // a second Ctrl-C counts from then on: wrappers send it twice
 )
 
@@ -116,7 +119,7 @@ func (l *local) claim(ctx context.Context, s *sqlite.Store) (store.Claim, error)
 	holder := fmt.Sprintf("pid %d on %s (%s)", os.Getpid(), host, hex.EncodeToString(nonce[:]))
 	keys := []string{"domain:" + l.plan.Domain, "record:" + l.plan.DNS.Record + "." + l.plan.DNS.Zone}
 	for {
-		// The file's lock is ours, so whoever held a claim in it is gone; what is left of it only has to run out.
+		// The file's lock is ours, so whoever held a claim in it is gone, and what is left of the claim holds nobody up.
 		c, err := s.Claim(ctx, keys, holder, claimTTL)
 		held, ok := errors.AsType[*store.HeldError](err)
 		if !ok {
@@ -134,34 +137,28 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 	if err != nil {
 		return run, &exitError{code: exitInvalid, err: err}
 	}
-	if run.Plan == nil {
-		if err := c.haveKeys(parent); err != nil {
-			return run, &exitError{code: exitPrecondition, err: err, hint: "nothing was touched, and no run was begun"}
-		}
-	}
 	log, err := openLog(l.log)
 	if err != nil {
 		return run, err
 	}
 	defer log.Sync() //nolint:errcheck // the journal is the record; the log is a help
 	ctx, stop := context.WithCancelCause(parent)
+	defer stop(nil)
 	live := engine.NewLive(l.clock, l.plan, c.ports, log)
 	defer live.Wait()
-	defer stop(nil)
-	id := run.ID
-	if run.Plan == nil {
-		start, _, err := schedule.Start(l.plan, l.clock.At(time.Now()))
-		if err != nil {
-			return run, &exitError{code: exitInvalid, err: err}
-		}
-		id = l.newID()
-		live.Post(ctx, rollout.Started{Begin: start.UTC(), Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version()})
+	id, first, err := l.first(ctx, c, run)
+	if err != nil {
+		return run, err
 	}
+	live.Post(ctx, first)
 	if l.resume && run.Plan != nil {
 		live.Order(ctx, rollout.ResumeOrdered{Actor: actor(l.io), Reason: "apply --resume"})
 	}
-	l.renew(ctx, s, claim, stop)
-	l.signals(ctx, live, stop)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop(nil)
+	wg.Go(func() { renew(ctx, s, claim, stop) })
+	wg.Go(func() { l.signals(ctx, live, stop) })
 	watch := func(before, after rollout.Run, rec rollout.Record) {
 		l.watch(before, after, rec)
 		if l.order == nil {
@@ -171,7 +168,7 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 			live.Order(ctx, e)
 		}
 	}
-	run, err = engine.Drive(ctx, engine.World{Inbox: live, Starter: live, Journal: journal{s, claim, id}, Watch: watch}, run)
+	run, err = engine.Drive(ctx, engine.World{Inbox: live, Starter: live, Journal: journal{s, claim, id, l.tell}, Watch: watch}, run)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
@@ -184,58 +181,73 @@ func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim
 	return run, err
 }
 
-// renew keeps the claim until ctx ends, and ends ctx when the claim is lost.
-func (l *local) renew(ctx context.Context, s *sqlite.Store, claim store.Claim, stop context.CancelCauseFunc) {
-	go func() {
-		tick := time.NewTicker(claimRenewal)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				// Only the loss of the claim ends the run. A disk that is slow for a moment must not leave it unwatched.
-				if err := s.Renew(ctx, claim, claimTTL); errors.Is(err, store.ErrFenced) {
-					stop(err)
-					return
-				}
-			}
-		}
-	}()
+// first is the event that a run begins or goes on with, and the run's name.
+func (l *local) first(ctx context.Context, c *connections, run rollout.Run) (rollout.RunID, rollout.Event, error) {
+	if run.Plan != nil {
+		return run.ID, rollout.Resumed{Actor: actor(l.io), Tool: view.Version()}, nil
+	}
+	if err := c.haveKeys(ctx); err != nil {
+		return "", nil, &exitError{code: exitPrecondition, err: err, hint: "nothing was touched, and no run was begun"}
+	}
+	start, _, err := schedule.Start(l.plan, l.clock.At(time.Now()))
+	if err != nil {
+		return "", nil, &exitError{code: exitInvalid, err: err}
+	}
+	id := l.newID()
+	return id, rollout.Started{
+		Begin: start.UTC(), Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version(),
+	}, nil
 }
 
-// signals: the first Ctrl-C holds, another one a second later aborts; SIGTERM holds and ends the process; a lost terminal changes nothing.
+// renew keeps the claim until ctx ends, and ends ctx when the claim is lost.
+func renew(ctx context.Context, s *sqlite.Store, claim store.Claim, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(claimRenewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			// Only the loss of the claim ends the run. A disk that is slow for a moment must not leave it unwatched.
+			if err := s.Renew(ctx, claim, claimTTL); errors.Is(err, store.ErrFenced) {
+				stop(err)
+				return
+			}
+		}
+	}
+}
+
+// signals: the first Ctrl-C holds, another one a second later aborts; SIGTERM ends the process and leaves the run as it is; a lost terminal
+// changes nothing.
 func (l *local) signals(ctx context.Context, live *engine.Live, stop context.CancelCauseFunc) {
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go away; the run goes on
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		defer signal.Stop(got)
-		var held time.Time
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case sig := <-got:
-				switch {
-				case sig == syscall.SIGHUP:
-					l.talk("the terminal is gone; the run goes on")
-				case sig == syscall.SIGTERM:
-					l.talk("terminated: the run stays as it is, and nobody watches its guardrails until it is resumed with the same command")
-					stop(&exitError{code: exitTerminated})
-				case held.IsZero():
-					held = time.Now()
-					l.talk(fmt.Sprintf("holding. To roll back, press Ctrl-C again; to go on, kill %d and start the same command with --resume", os.Getpid()))
-					live.Post(ctx, rollout.PauseOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
-				case time.Since(held) < abortAfter:
-					l.talk("too soon after the first: press Ctrl-C once more to abort")
-				default:
-					l.talk("aborting: the run rolls back, if it does not already")
-					live.Post(ctx, rollout.AbortOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
-				}
+	defer signal.Stop(got)
+	var held time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case sig := <-got:
+			switch {
+			case sig == syscall.SIGHUP:
+				l.talk("the terminal is gone; the run goes on")
+			case sig == syscall.SIGTERM:
+				l.talk("terminated: the run stays as it is, and nobody watches its guardrails until it is resumed with the same command")
+				stop(&exitError{code: exitTerminated})
+			case held.IsZero():
+				held = time.Now()
+				l.talk(fmt.Sprintf("asked to hold (a rollback goes on). To roll back, press Ctrl-C again; to go on, kill %d and start the same command with --resume", os.Getpid()))
+				live.Post(ctx, rollout.PauseOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
+			case time.Since(held) < abortAfter:
+				l.talk("too soon after the first: press Ctrl-C once more to abort")
+			default:
+				l.talk("aborting: the run rolls back, if it does not already")
+				live.Post(ctx, rollout.AbortOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
 			}
 		}
-	}()
+	}
 }
 
 func (l *local) newID() rollout.RunID {
@@ -273,11 +285,26 @@ type journal struct {
 	store *sqlite.Store
 	claim store.Claim
 	id    rollout.RunID
+	tell  func(rollout.Urgency, string)
 }
 
-// Append implements engine.Journal.
+// Append implements engine.Journal. It repeats what a full disk or a busy file refuses, for as long as it takes: a run that ends for it would be watched by nobody.
 func (j journal) Append(ctx context.Context, rec rollout.Record) error {
-	return j.store.Append(ctx, j.claim, j.id, rec)
+	pause := backoff.NewExponentialBackOff()
+	for told := false; ; told = true {
+		err := j.store.Append(ctx, j.claim, j.id, rec)
+		if err == nil || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			j.tell(rollout.Page, "The journal cannot be written, so nothing can be done: "+err.Error()+". It is tried again until it can.")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(pause.NextBackOff(), journalPause)):
+		}
+	}
 }
 
 // storePath resolves --store: a path, or sqlite:PATH; the default is a file in the user's state directory.

@@ -126,7 +126,7 @@ func look(ctx context.Context, plan *plans.Plan, ports engine.Ports) (observatio
 				}
 			case rollout.ShareSet, rollout.TLSSet, rollout.Resolved, rollout.Done:
 			}
-		case rollout.Started, rollout.MinutesArrived, rollout.SourceFailed, rollout.TimerFired, rollout.PauseOrdered, rollout.ResumeOrdered,
+		case rollout.Started, rollout.Resumed, rollout.MinutesArrived, rollout.SourceFailed, rollout.TimerFired, rollout.PauseOrdered, rollout.ResumeOrdered,
 			rollout.PromoteOrdered, rollout.AbortOrdered, rollout.Approved:
 		}
 	}

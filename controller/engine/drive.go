@@ -46,30 +46,45 @@ type World struct {
 	Watch func(before, after rollout.Run, rec rollout.Record)
 }
 
-// Drive carries a run on until it ends, and returns it as it is then. A run that was replayed goes on where it was: its outstanding
-// commands are started first. Drive fails when ctx ends or a record cannot be made durable; nothing was started for that record then.
+// Drive carries a run on until it ends, and returns it as it is then. A run that was replayed goes on where it was: the inbox must hold a
+// Resumed first, which may change what is outstanding; then the outstanding commands are started. Drive fails when ctx ends or a record
+// cannot be made durable; nothing was started for that record then.
 func Drive(ctx context.Context, w World, r rollout.Run) (rollout.Run, error) {
-	for _, c := range r.Outstanding() {
-		w.Starter.Start(ctx, c)
+	if r.Seq > 0 && r.End == nil {
+		var err error
+		if r, _, err = turn(ctx, w, r); err != nil {
+			return r, err
+		}
+		for _, c := range r.Outstanding() {
+			w.Starter.Start(ctx, c)
+		}
 	}
 	for r.End == nil {
-		at, e, err := w.Inbox.Next(ctx)
-		if err != nil {
-			return r, fmt.Errorf("await event %d: %w", r.Seq+1, err)
-		}
-		rec := rollout.Record{Seq: r.Seq + 1, At: at, Event: e}
-		if err := w.Journal.Append(ctx, rec); err != nil {
-			return r, fmt.Errorf("make record %d durable: %w", rec.Seq, err)
-		}
-		before := r
 		var due []rollout.Command
-		r, due = rollout.Next(r, rec)
-		if w.Watch != nil {
-			w.Watch(before, r, rec)
+		var err error
+		if r, due, err = turn(ctx, w, r); err != nil {
+			return r, err
 		}
 		for _, c := range due {
 			w.Starter.Start(ctx, c)
 		}
 	}
 	return r, nil
+}
+
+// turn takes one event: durable first, then decided on. It starts nothing.
+func turn(ctx context.Context, w World, r rollout.Run) (rollout.Run, []rollout.Command, error) {
+	at, e, err := w.Inbox.Next(ctx)
+	if err != nil {
+		return r, nil, fmt.Errorf("await event %d: %w", r.Seq+1, err)
+	}
+	rec := rollout.Record{Seq: r.Seq + 1, At: at, Event: e}
+	if err := w.Journal.Append(ctx, rec); err != nil {
+		return r, nil, fmt.Errorf("make record %d durable: %w", rec.Seq, err)
+	}
+	after, due := rollout.Next(r, rec)
+	if w.Watch != nil {
+		w.Watch(r, after, rec)
+	}
+	return after, due, nil
 }

@@ -33,7 +33,7 @@ func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSS
 		if !a.Force && !onTheWay(w, a.Before, a.Want) {
 			return plans.DNSState{}, &conflictError{fmt.Sprintf("the weights are %s; expected %s, or the way from there to %s", w, a.Before, a.Want)}
 		}
-		if err := x.writeShare(ctx, names, s, w, a.Want); err != nil {
+		if err := x.writeShare(ctx, names, s, w, a); err != nil {
 			return plans.DNSState{}, err
 		}
 	}
@@ -73,14 +73,17 @@ func (x *Executor) confirmShare(ctx context.Context, names plans.State, a rollou
 }
 
 // writeShare makes one write and reads it back. An answer that leaves open whether it was applied leads to a read, not to a repeat.
-func (x *Executor) writeShare(ctx context.Context, names, s plans.State, w, want plans.Weights) error {
-	write := plans.WritesBetween(w, want)[0]
+func (x *Executor) writeShare(ctx context.Context, names, s plans.State, w plans.Weights, a rollout.SetShare) error {
+	write := plans.WritesBetween(w, a.Want)[0]
 	primary, backup, _ := s.Pair(x.Plan.DNS.Line)
 	write.RecordID = primary.ID
 	if write.Leg == guardrails.Backup {
 		write.RecordID = backup.ID
 	}
 	expect := write.Apply(w)
+	if most := max(a.Before.Share(), a.Want.Share()); !a.Force && expect.Share() > most {
+		return &conflictError{fmt.Sprintf("the next write would leave %s, %s for the primary, more than the %s asked for: somebody changed a weight", expect, expect.Share(), most)}
+	}
 	writeErr := x.Ports.DNS.Write(ctx, write)
 	if writeErr != nil && providers.KindOf(writeErr) != providers.Unknown {
 		return writeErr

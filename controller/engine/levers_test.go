@@ -102,6 +102,7 @@ func TestSetShareLeavesAForeignStateAlone(t *testing.T) {
 		{"somebody else moved the weights", foreign, rollout.SetShare{Names: names, Want: drained, Before: origin}, rollout.Conflict},
 		{"the way back does not ask who", foreign, rollout.SetShare{Names: names, Want: drained, Before: origin, Force: true}, 0},
 		{"half way, left by a crash", plans.Weights{Primary: 60, Backup: 100, PrimaryOn: true, BackupOn: true}, rollout.SetShare{Names: names, Want: drained, Before: origin}, 0},
+		{"a disabled record was given a weight that enabling would expose", plans.Weights{Primary: 60, Backup: 100, PrimaryOn: false, BackupOn: true}, rollout.SetShare{Names: names, Want: tenth, Before: drained}, rollout.Conflict},
 		{"on the way up from zero", plans.Weights{Primary: 1, Backup: 90, PrimaryOn: true, BackupOn: true}, rollout.SetShare{Names: names, Want: tenth, Before: drained}, 0},
 	}
 	for _, test := range tests {

@@ -16,6 +16,7 @@ const (
 	readTimeout   = time.Minute
 	leverTimeout  = 3 * time.Minute
 	notifyTimeout = 10 * time.Second
+	endTimeout    = 5 * time.Second // for an older write to end once it was told to
 )
 
 // Live is the Inbox and the Starter of a run against real providers, or against the lab.
@@ -131,7 +132,10 @@ func (l *Live) startLever(ctx context.Context, which int, c rollout.Command) {
 		defer cancel()
 		if before.done != nil {
 			before.cancel()
-			<-before.done
+			select {
+			case <-before.done:
+			case <-time.After(endTimeout): // it hangs in something that does not heed its context: the newer write must not wait for it
+			}
 		}
 		e := l.carryOut(limited, c)
 		if limited.Err() != context.Canceled {

@@ -139,11 +139,12 @@ func TestARecordIsDurableBeforeItsCommandsStart(t *testing.T) {
 	}
 	// A run that is driven again starts exactly what is outstanding.
 	again := &log{}
-	if _, err := engine.Drive(t.Context(), engine.World{Inbox: &inbox{}, Starter: again, Journal: again}, run); !errors.Is(err, errEmpty) {
+	resumed := &inbox{events: []rollout.Event{rollout.Resumed{}}}
+	if _, err := engine.Drive(t.Context(), engine.World{Inbox: resumed, Starter: again, Journal: again}, run); !errors.Is(err, errEmpty) {
 		t.Fatal(err)
 	}
-	if len(again.lines) != len(run.Outstanding()) || len(again.lines) == 0 {
-		t.Errorf("%d commands were started, %d are outstanding", len(again.lines), len(run.Outstanding()))
+	if again.lines[0] != "append resumed" || len(again.lines) != 1+len(run.Outstanding()) {
+		t.Errorf("%d are outstanding, and it went %v", len(run.Outstanding()), again.lines)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // succeeded takes in a command's result. A result of the wrong sort is taken as none.
 func (t *turn) succeeded(id CommandID, a Action, res Result) {
-	if id <= t.r.fence && !isWrite(a) {
+	if id <= t.r.fence && !isWrite(a) && t.r.Stage > StageChecking {
 		return
 	}
 	switch res := res.(type) {
@@ -92,6 +92,9 @@ func (t *turn) stateRead(s plans.State) {
 	if !t.idle() {
 		return // a write is under way: what is read may be before or after it
 	}
+	if w, ok := s.Weights(r.Plan.DNS.Line); ok {
+		r.seen = w.Share()
+	}
 	r.Drifted = t.driftIn(s)
 	if r.Drifted != "" {
 		t.drift(r.Drifted)
@@ -110,7 +113,7 @@ func (t *turn) driftIn(s plans.State) string {
 	switch {
 	case !ok:
 		return "the records at the name are no longer one for each CDN"
-	case !w.Equal(t.r.Weights):
+	case !w.Equal(t.r.Weights) || !w.PrimaryOn && w.Primary != t.r.Weights.Primary:
 		return fmt.Sprintf("the weights are %s, this run left %s", w, t.r.Weights)
 	}
 	want := t.r.Restore
@@ -254,3 +257,11 @@ func AnsweredShare(answers []plans.Answers) (share plans.Percent, replies int) {
 
 // age is how long ago an instant is.
 func (t *turn) age(since time.Time) time.Duration { return t.at.Sub(since) }
+
+// waited is how long something has been waited for by somebody who watched.
+func (t *turn) waited(since time.Time) time.Duration {
+	if t.r.resumedAt.After(since) {
+		since = t.r.resumedAt
+	}
+	return t.at.Sub(since)
+}

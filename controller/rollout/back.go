@@ -98,12 +98,38 @@ func (t *turn) enterBack() bool {
 		return true
 	}
 	step := steps[r.Step]
-	if shift, _ := parts(step); shift != nil && shift.Primary > r.Weights.Share() && !r.Restored {
-		t.proveTLS()
-		return true
+	if shift, _ := parts(step); shift != nil && shift.Primary > r.Weights.Share() {
+		if !r.Restored {
+			t.proveTLS()
+			return true
+		}
+		if t.age(r.ReadAt) > readFresh {
+			return t.lookFirst()
+		}
 	}
 	r.Steps = append(r.Steps, Progress{Way: Back, Index: r.Step, Name: StepName(step), Asked: r.Asked, Entered: t.at})
 	t.enter(step)
+	return true
+}
+
+// lookFirst reads the state before anything rises on the way back; what cannot be read in the time of the last wait ends the run.
+func (t *turn) lookFirst() bool {
+	if t.waited(t.r.Waiting) > SettleLimit {
+		t.end(RolledBackUnverified, "what is configured is not what this run left, or cannot be read"+because(t.r.Drifted))
+		return true
+	}
+	t.ask(ReadState{})
+	return false
+}
+
+// sourceDead reports whether the source of the carried share has been silent for too long to wait for it.
+func (t *turn) sourceDead() bool {
+	name := t.r.shareSource()
+	for _, s := range t.r.Sources {
+		if s.Name == name {
+			return t.waited(s.AnsweredAt) > ConvergeHold
+		}
+	}
 	return true
 }
 
@@ -113,10 +139,14 @@ func (t *turn) proveShareBack() bool {
 	case !r.ShareOK.IsZero():
 		t.verified()
 		return t.proveTLSOrBake()
-	case t.age(r.ShareAt) > convergeBack:
+	case t.waited(r.ShareAt) > ConvergeHold && t.sourceDead() && !r.AnswersAt.Before(r.ShareAt) && t.answersTrouble(r.Weights.Share()) == "":
+		r.unseen = true // a dead source does not block the way back; its end is unverified
+		t.leave()
+		return true
+	case t.waited(r.ShareAt) > convergeBack:
 		t.end(RolledBackUnverified, "the carried share did not follow in "+convergeBack.String()+": "+t.shareTrouble())
 		return true
-	case t.age(r.ShareAt) > ConvergeHold:
+	case t.waited(r.ShareAt) > ConvergeHold:
 		t.notify(Page, fmt.Sprint("converge back ", r.Step), "Rollback: "+t.shareTrouble()+".")
 	}
 	return false
@@ -134,10 +164,10 @@ func (t *turn) proveTLSBack() bool {
 		}
 		r.Stage, r.Waiting = StageEntering, t.at
 		return true
-	case t.age(r.Waiting) > ProofLimitBack:
+	case t.waited(r.Waiting) > ProofLimitBack:
 		t.end(RolledBackUnverified, "the restored TLS settings could not be proved: "+t.proofTrouble())
 		return true
-	case t.age(r.Waiting) > ProofLimit:
+	case t.waited(r.Waiting) > ProofLimit:
 		t.notify(Page, "prove back", "Rollback: the restored TLS settings are not proved yet: "+t.proofTrouble()+".")
 	}
 	return false
@@ -147,16 +177,27 @@ func isVerify(s plans.Step) bool { _, ok := s.(plans.Verify); return ok }
 
 // settling waits for CLEAR at half the band; the end itself comes with a read of the restored state.
 func (t *turn) settling() bool {
-	if t.age(t.r.Waiting) <= SettleLimit {
+	if t.waited(t.r.Waiting) <= SettleLimit {
 		return false
 	}
-	t.end(RolledBackUnverified, "settings and weights are restored, but not every rule is CLEAR at half its band: "+t.notClear())
+	why := t.notClear()
+	switch {
+	case t.r.Drifted != "":
+		why = t.r.Drifted
+	case why == "":
+		why = "the state could not be read"
+	}
+	t.end(RolledBackUnverified, "settings and weights were restored, but the end is not proved: "+why)
 	return true
 }
 
 // restoredState ends the run when what was just read is the state of the start, and every rule is CLEAR.
 func (t *turn) restoredState() {
-	if t.notClear() == "" && t.r.Restored && t.r.Weights.Equal(t.r.Origin) {
+	switch {
+	case !t.r.Restored || !t.r.Weights.Equal(t.r.Origin):
+	case t.r.unseen && t.sourceDead():
+		t.end(RolledBackUnverified, "settings and weights are as at the start; what the traffic does cannot be seen, since its source does not answer")
+	case t.notClear() == "":
 		t.end(RolledBack, t.r.BackWhy)
 	}
 }
@@ -192,6 +233,9 @@ func (t *turn) pageLevers() {
 		if !l.failed.IsZero() && t.age(l.failed) >= leverPage {
 			t.notify(Page, "lever "+l.name, fmt.Sprintf("Rollback: the %s cannot be written since %s: %s. It is tried again until it lands.",
 				l.name, l.failed.UTC().Format("15:04:05Z"), l.text))
+		}
+		if l.cmd != 0 && t.age(l.asked) >= 3*leverPage {
+			t.notify(Page, "slow lever "+l.name, fmt.Sprintf("Rollback: the write of the %s has no answer since %s.", l.name, l.asked.UTC().Format("15:04:05Z")))
 		}
 	}
 }

@@ -39,6 +39,8 @@ func Kind(e Event) string {
 	switch e.(type) {
 	case Started:
 		return "started"
+	case Resumed:
+		return "resumed"
 	case CommandSucceeded:
 		return "command_succeeded"
 	case CommandFailed:
@@ -95,7 +97,7 @@ func Encode(rec Record) ([]byte, error) {
 		body = wireSuccess{ID: e.ID, Result: res}
 	case MinutesArrived:
 		body = wireMinutes{ID: e.ID, Source: e.Batch.Source, Settle: e.Batch.Settle, From: e.Batch.From, To: e.Batch.To, Digest: e.Digest}
-	case Started, CommandFailed, SourceFailed, TimerFired, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
+	case Started, Resumed, CommandFailed, SourceFailed, TimerFired, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
 	}
 	var err error
 	if w.Event, err = json.Marshal(body); err != nil {
@@ -143,6 +145,8 @@ func decodeEvent(w wireRecord) (Event, error) {
 
 func decodeOrder(w wireRecord) (Event, error) {
 	switch w.Kind {
+	case "resumed":
+		return as[Resumed](w.Event)
 	case "pause_ordered":
 		return as[PauseOrdered](w.Event)
 	case "resume_ordered":

@@ -36,6 +36,9 @@ type Started struct {
 	Tool   string // version of tlsroll
 }
 
+// Resumed is the first record after a crash or a stop: time may have passed that nobody watched.
+type Resumed struct{ Actor, Tool string }
+
 // CommandSucceeded answers any command but Wake and FetchMinutes.
 type CommandSucceeded struct {
 	ID     CommandID
@@ -83,6 +86,7 @@ type AbortOrdered struct{ Actor, Reason string }
 type Approved struct{ Actor, Comment string }
 
 func (Started) event()          {}
+func (Resumed) event()          {}
 func (CommandSucceeded) event() {}
 func (CommandFailed) event()    {}
 func (MinutesArrived) event()   {}

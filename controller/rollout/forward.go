@@ -160,7 +160,7 @@ func (t *turn) advanceProof() bool {
 		}
 		t.leave()
 		return true
-	case t.age(r.Waiting) > ProofLimit:
+	case t.waited(r.Waiting) > ProofLimit:
 		t.rollBack(fmt.Sprintf("the TLS change was not proved in %s: %s", ProofLimit, t.proofTrouble()))
 		return true
 	}

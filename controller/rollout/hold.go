@@ -14,8 +14,8 @@ func (t *turn) hold(h Hold) {
 		return
 	}
 	if t.r.Held != nil {
-		if t.r.Held.Manual {
-			return
+		if t.r.Held.Manual && (h.Why != HoldDrift || t.r.Held.Why == HoldDrift) {
+			return // drift replaces any other hold: its limit ends without a write
 		}
 		h.Since = t.r.Held.Since
 	}
@@ -92,7 +92,7 @@ func (t *turn) convergeTrouble() string {
 	if r.Stage != StageProveShare || !r.ShareOK.IsZero() {
 		return ""
 	}
-	age := t.age(r.ShareAt)
+	age := t.waited(r.ShareAt)
 	if age > convergePage {
 		t.notify(Page, fmt.Sprint("converge ", r.Step), "Not converged in "+convergePage.String()+": "+t.shareTrouble()+".")
 	}
@@ -125,13 +125,21 @@ func (t *turn) gate() (why HoldReason, text string) {
 	if !atEnd && !t.raises(r.Plan.Steps[r.Step]) {
 		return 0, ""
 	}
-	if !atEnd && !r.AdvanceUntil.IsZero() && !t.at.Before(r.AdvanceUntil) {
-		return HoldWindow, "no step up after " + r.AdvanceUntil.Format("15:04 MST")
+	if text := t.windowClosed(); !atEnd && text != "" {
+		return HoldWindow, text
 	}
 	if r.ShareOK.IsZero() {
 		return HoldGate, "the present share is not verified: " + t.shareTrouble()
 	}
 	return HoldGate, t.notJudgedWell()
+}
+
+// windowClosed says that nothing may rise any more; "" while it may.
+func (t *turn) windowClosed() string {
+	if t.r.AdvanceUntil.IsZero() || t.at.Before(t.r.AdvanceUntil) {
+		return ""
+	}
+	return "no step up after " + t.r.AdvanceUntil.Format("15:04 MST")
 }
 
 // notJudgedWell says which source or rule forbids to raise exposure; "" when none does.
@@ -197,13 +205,20 @@ func (t *turn) resume(e ResumeOrdered) {
 // promote skips the rest of a bake. Everything else that guards a step up stays.
 func (t *turn) promote() {
 	r := &t.r
-	if r.Way == Back || r.Stage != StageBaking || r.Held != nil || r.ShareOK.IsZero() {
-		return
+	why := ""
+	switch {
+	case r.Way == Back || r.Stage != StageBaking:
+		why = "there is no bake to end"
+	case r.Held != nil:
+		why = "the run holds"
+	case r.ShareOK.IsZero():
+		why = "the share is not verified"
+	default:
+		why = t.notJudgedWell()
 	}
-	for _, v := range r.Verdicts {
-		if !v.Passes() {
-			return
-		}
+	if why != "" {
+		t.issue(Notify{Urgency: Info, Text: "Not promoted: " + why + "."})
+		return
 	}
 	r.BakeUntil = t.at
 }

@@ -29,19 +29,29 @@ func (t *turn) judge() {
 		leg = guardrails.Backup
 	}
 	r.Verdicts = guardrails.JudgeAll(&r.Table, &r.Baseline, r.Plan.Guardrails, leg, t.situation())
-	if leg == guardrails.Backup && r.Weights.Share() > 0 {
+	if leg == guardrails.Backup && t.maybeOnPrimary() > 0 {
 		r.Verdicts = append(r.Verdicts, t.floorVerdicts()...)
 	}
 }
 
-// floorVerdicts are the primary's bad verdicts while zero is written as a weight of 1: too few people to call it healthy, enough to be
-// hurt.
+// maybeOnPrimary is the share that the primary may carry although the run has it at zero: zero written as a weight of 1, a rise whose
+// answer is not there yet, or what another hand left.
+func (t *turn) maybeOnPrimary() plans.Percent {
+	share := max(t.r.Weights.Share(), t.r.seen)
+	if a, ok := t.r.share.want.(SetShare); ok && t.r.share.busy() {
+		share = max(share, a.Want.Share())
+	}
+	return share
+}
+
+// floorVerdicts are the primary's bad verdicts while it should carry nobody: not enough people to call it healthy, enough to be hurt.
+// Silence is no sign then.
 func (t *turn) floorVerdicts() []guardrails.Verdict {
 	s := t.situation()
-	s.Share = t.r.Weights.Share()
+	s.Share = t.maybeOnPrimary()
 	var bad []guardrails.Verdict
 	for _, v := range guardrails.JudgeAll(&t.r.Table, &t.r.Baseline, t.r.Plan.Guardrails, guardrails.Primary, s) {
-		if v.RollsBack() || v.State == guardrails.Suspect && v.Holds() {
+		if v.Signal != guardrails.Requests && (v.RollsBack() || v.State == guardrails.Suspect && v.Holds()) {
 			bad = append(bad, v)
 		}
 	}

@@ -104,6 +104,7 @@ func play(s setup, crashAt int) *night {
 		if len(n.records) == crashAt {
 			n.run = rollout.Replay(n.records)
 			n.world.dropAnswers()
+			n.turn(n.world.now, rollout.Resumed{})
 			for _, c := range n.run.Outstanding() {
 				n.world.perform(c)
 			}

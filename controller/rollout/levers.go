@@ -11,7 +11,7 @@ import (
 // pull makes an action the one write of a lever. What was outstanding on the lever is dropped: its answer will change nothing.
 func (t *turn) pull(l *lever, a Action) {
 	t.drop(l)
-	*l = lever{want: a}
+	*l = lever{want: a, asked: t.at}
 	l.cmd = t.issue(a)
 	t.r.Touched = true
 	t.fence()
@@ -52,7 +52,14 @@ func (t *turn) setTLS(want, before plans.TLSTarget) {
 // forward that was on its way when the run turned, or another hand. It is the one place where tlsroll contradicts a state that it reads.
 func (t *turn) insist(s plans.State) {
 	r := &t.r
-	if r.Way != Back || r.Restored || r.Stage == StageEntering || r.Stage == StageApplying {
+	if r.Way != Back || r.Stage == StageApplying || r.Retreat != "" {
+		return
+	}
+	if r.Restored {
+		if !isTarget(s.Primary.TLS, r.Restore) {
+			r.Restored, r.Exposed = false, true
+			t.retreat("somebody changed the TLS settings again during the rollback: " + r.Drifted)
+		}
 		return
 	}
 	if !isTarget(s.Primary.TLS, r.Restore) {
@@ -154,7 +161,7 @@ func (t *turn) retry(l *lever, errand Errand) {
 	case t.r.Way == Forward && t.raising(l.want) && t.noLonger() != "":
 		t.again(l, errand)
 	default:
-		l.cmd = t.issue(l.want)
+		l.cmd, l.asked = t.issue(l.want), t.at
 		t.fence()
 	}
 }
@@ -171,10 +178,35 @@ func (t *turn) raising(a Action) bool {
 	return false
 }
 
+// resumed looks at what was under way when the process ended. What raises exposure is not simply done again: it waits until the sources
+// answer, every rule is CLEAR on what they say now, and the window is still open. Everything else is repeated by whoever drives the run.
+func (t *turn) resumed() {
+	r := &t.r
+	r.resumedAt, r.ReadAt = t.at, zeroTime
+	t.fence()
+	t.fresh = true
+	if r.Way != Forward || r.Plan == nil {
+		return
+	}
+	for _, l := range []struct {
+		*lever
+		errand Errand
+	}{{&r.share, RetryShare}, {&r.tls, RetryTLS}} {
+		if l.cmd != 0 && t.raising(l.want) {
+			t.drop(l.lever)
+			l.cmd = 0
+			t.again(l.lever, l.errand)
+		}
+	}
+}
+
 // noLonger says why a write that raises exposure must not be made now; "" when it may.
 func (t *turn) noLonger() string {
 	if h := t.r.Held; h != nil && h.Why != HoldLever {
 		return h.Text
+	}
+	if text := t.windowClosed(); text != "" {
+		return text
 	}
 	return t.notJudgedWell()
 }

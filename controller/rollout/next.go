@@ -79,6 +79,8 @@ func (t *turn) apply(e Event) {
 		t.started(e)
 	case CommandSucceeded, CommandFailed, MinutesArrived, SourceFailed, TimerFired:
 		t.answer(e)
+	case Resumed:
+		t.resumed()
 	case PauseOrdered:
 		t.hold(Hold{Since: t.at, Why: HoldOperator, Text: "paused by " + e.Actor + because(e.Reason), Manual: true})
 	case ResumeOrdered:
@@ -110,7 +112,7 @@ func (t *turn) answer(e Event) {
 		t.sourceFailed(e)
 	case TimerFired:
 		t.fired(a)
-	case Started, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
+	case Started, Resumed, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
 	}
 }
 
@@ -127,7 +129,7 @@ func answers(e Event) CommandID {
 		return e.ID
 	case TimerFired:
 		return e.ID
-	case Started, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
+	case Started, Resumed, PauseOrdered, ResumeOrdered, PromoteOrdered, AbortOrdered, Approved:
 	}
 	return 0
 }
@@ -249,7 +251,7 @@ func (t *turn) fired(a Action) {
 	}
 	switch w.Do {
 	case Begin:
-		t.begin()
+		t.beginOnTime()
 	case Tick:
 		t.tick()
 	case RetryShare:
@@ -272,6 +274,9 @@ func (t *turn) tick() {
 		t.askPreflight()
 	case StageProveShare:
 		t.askResolve()
+		if t.r.ticks%readEvery == 0 {
+			t.ask(ReadState{})
+		}
 	case StageProveTLS:
 		t.askProof()
 	case StageSettling:

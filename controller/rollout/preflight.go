@@ -33,14 +33,22 @@ func (t *turn) started(e Started) {
 		return
 	}
 	r.Plan, r.Start = plan, e.Begin
-	start, scheduled := e.Begin, !e.Begin.IsZero()
+	t.beginOnTime()
+}
+
+// beginOnTime begins, waits, or has missed the start: it is missed, never late, also after a crash while it was waited for.
+func (t *turn) beginOnTime() {
+	r := &t.r
+	deadline := r.Plan.Schedule.StartDeadline
 	switch {
-	case scheduled && t.at.After(start.Add(plan.Schedule.StartDeadline)):
-		late := t.at.Sub(start).Round(time.Second)
-		t.end(Missed, fmt.Sprintf("the start at %s was %s ago, later than the start deadline of %s", start.Format(time.RFC3339), late, plan.Schedule.StartDeadline))
-	case scheduled && t.at.Before(start):
+	case r.Start.IsZero():
+		t.begin()
+	case t.at.After(r.Start.Add(deadline)):
+		late := t.at.Sub(r.Start).Round(time.Second)
+		t.end(Missed, fmt.Sprintf("the start at %s was %s ago, later than the start deadline of %s", r.Start.Format(time.RFC3339), late, deadline))
+	case t.at.Before(r.Start):
 		r.Stage = StageScheduled
-		t.issue(Wake{At: start, Do: Begin})
+		t.issue(Wake{At: r.Start, Do: Begin})
 	default:
 		t.begin()
 	}
@@ -160,6 +168,10 @@ func (t *turn) observe() {
 func (t *turn) ready() bool {
 	r := &t.r
 	r.Baseline = guardrails.Freeze(r.Table, t.at)
+	if share := r.Origin.Share(); share <= 0 || share >= 100 {
+		t.end(Halted, fmt.Sprintf("preflight: the primary carries %s of the weight, so one leg has no traffic to compare with; give both some weight first", share))
+		return true
+	}
 	if missing := t.unmeasured(); missing != "" {
 		t.end(Halted, "preflight: "+missing)
 		return true

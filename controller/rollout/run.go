@@ -136,16 +136,19 @@ type Run struct {
 
 	Waiting time.Time // since when the next step's gate is waited for, or the end of the way back
 
-	pre     preflight
-	share   lever
-	tls     lever
-	pending []Command
-	nextID  CommandID
-	fence   CommandID     // reads up to this one began before the last write was made or answered
-	lastSet plans.Weights // of the last SetShare
-	ticks   int
-	roundAt time.Time // the last round of proofs began
-	paged   []string  // what was told once and is not told again
+	pre       preflight
+	share     lever
+	tls       lever
+	pending   []Command
+	nextID    CommandID
+	fence     CommandID     // reads up to this one began before the last write was made or answered
+	lastSet   plans.Weights // of the last SetShare
+	ticks     int
+	seen      plans.Percent // the primary's share as it was last read
+	resumedAt time.Time     // when somebody began to watch again
+	unseen    bool          // way back: a share could not be seen in the traffic
+	roundAt   time.Time     // the last round of proofs began
+	paged     []string      // what was told once and is not told again
 }
 
 // Hold is a wait that only time, data or a person ends.
@@ -219,6 +222,7 @@ type lever struct {
 	want   Action
 	cmd    CommandID // outstanding write; 0: none
 	retry  CommandID // outstanding Wake; 0: none
+	asked  time.Time // when cmd was issued
 	failed time.Time // failing since; zero: not failing
 	tries  int
 	text   string // of the last failure

@@ -46,6 +46,8 @@ func eventText(e rollout.Event) string {
 	switch e := e.(type) {
 	case rollout.Started:
 		return fmt.Sprintf("started by %s, plan %s", e.Actor, e.Digest)
+	case rollout.Resumed:
+		return "resumed by " + e.Actor
 	case rollout.CommandSucceeded:
 		return fmt.Sprintf("%d succeeded: %s", e.ID, resultText(e.Result))
 	case rollout.CommandFailed:

@@ -86,7 +86,7 @@ func orderText(e rollout.Event) string {
 	switch e.(type) {
 	case rollout.PauseOrdered, rollout.ResumeOrdered, rollout.PromoteOrdered, rollout.AbortOrdered, rollout.Approved:
 		return eventText(e)
-	case rollout.Started, rollout.CommandSucceeded, rollout.CommandFailed, rollout.MinutesArrived, rollout.SourceFailed, rollout.TimerFired:
+	case rollout.Started, rollout.Resumed, rollout.CommandSucceeded, rollout.CommandFailed, rollout.MinutesArrived, rollout.SourceFailed, rollout.TimerFired:
 	}
 	return ""
 }
@@ -133,7 +133,7 @@ func (l *Lines) steps(before, after rollout.Run) {
 			l.more("written and read back: weights %s, TLS configuration %s", p.Stored, after.TLSStatus)
 		}
 		if was.Verified.IsZero() && !p.Verified.IsZero() {
-			l.proved(after, p)
+			l.proved(p)
 		}
 		if was.Left.IsZero() && !p.Left.IsZero() && len(p.Verdicts) > 0 && p.Way == rollout.Forward {
 			l.guardrails(p)
@@ -156,7 +156,7 @@ func stepCount(r rollout.Run, way rollout.Way) int {
 }
 
 // proved prints the evidence of a step: the four weights, or the handshakes.
-func (l *Lines) proved(r rollout.Run, p rollout.Progress) {
+func (l *Lines) proved(p rollout.Progress) {
 	if strings.Contains(p.Name, "TLS") {
 		l.say("proved", fmt.Sprintf("%d edges show the settings in two rounds", len(p.Handshakes)))
 		for _, h := range p.Handshakes {
@@ -165,7 +165,6 @@ func (l *Lines) proved(r rollout.Run, p rollout.Progress) {
 		return
 	}
 	l.say("verified", FourWeights(p))
-	_ = r
 }
 
 // FourWeights prints asked, stored, answered and carried side by side.

@@ -43,6 +43,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the store's folder: %w", err)
 	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the lock goes by the file, not by the name it was opened under
+	}
 	lock, err := takeLock(path)
 	if err != nil {
 		return nil, err
