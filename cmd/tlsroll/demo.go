@@ -138,16 +138,18 @@ func labDoc(l *lab.Lab, o labOptions, run rollout.Run, first plans.State, took t
 		}
 	}
 	if run.Way == rollout.Back {
-		backTimes(&d, calls, backBegan(run))
+		began, ended := pulled(run)
+		backTimes(&d, calls, began, ended)
 	}
 	return d
 }
 
 // backTimes measures the way back on the wall: from the last fetch before it to the first write, and between the two levers.
-func backTimes(d *view.LabDoc, calls []lab.Call, began time.Time) {
+// Only the writes of the way back's first step count: a lever that is where it should be already has none.
+func backTimes(d *view.LabDoc, calls []lab.Call, began, ended time.Time) {
 	fetch, fetched := lastCall(calls, func(c lab.Call) bool { return c.Virtual.Before(began) && strings.HasPrefix(c.API, "prometheus:") })
-	dns, wroteDNS := firstWrite(calls, "alidns:", began)
-	tls, wroteTLS := firstWrite(calls, "cdn:", began)
+	dns, wroteDNS := firstWrite(calls, "alidns:", began, ended)
+	tls, wroteTLS := firstWrite(calls, "cdn:", began, ended)
 	if wroteDNS && wroteTLS {
 		d.LeversApart = new(dns.Sub(tls).Abs().Seconds())
 	}
@@ -168,22 +170,24 @@ func lastCall(calls []lab.Call, f func(lab.Call) bool) (at time.Time, found bool
 	return at, found
 }
 
-func firstWrite(calls []lab.Call, prefix string, began time.Time) (at time.Time, found bool) {
+func firstWrite(calls []lab.Call, prefix string, began, ended time.Time) (at time.Time, found bool) {
 	for _, c := range calls {
-		if c.Write && !c.Virtual.Before(began) && strings.HasPrefix(c.API, prefix) {
+		if c.Write && !c.Virtual.Before(began) && c.Virtual.Before(ended) && strings.HasPrefix(c.API, prefix) {
 			return c.Wall, true
 		}
 	}
 	return at, false
 }
 
-func backBegan(run rollout.Run) time.Time {
+// pulled is when the first step of the way back began and ended.
+func pulled(run rollout.Run) (began, ended time.Time) {
+	began, ended = run.At, run.At
 	for _, p := range run.Steps {
-		if p.Way == rollout.Back {
-			return p.Entered
+		if p.Way == rollout.Back && p.Index == 0 {
+			return p.Entered, p.Left
 		}
 	}
-	return run.At
+	return began, ended
 }
 
 func stateText(p *plans.Plan, s plans.State) string {

@@ -111,9 +111,9 @@ func TestCredentialsThatAreRefused(t *testing.T) {
 
 // Row 6: every write meets an API that behaves badly in another way, and the run makes each exactly once.
 func TestAnAPIThatBehavesBadly(t *testing.T) {
+	doc := dryRunDoc(t, makeBed(t, "tls13-canary.yaml", world.None))
 	t.Parallel()
 	b := makeBed(t, "tls13-canary.yaml", world.None)
-	doc := dryRunDoc(t, b)
 	b.plan.Rehearse = false // it may write its weight as often as it likes; here each write counts
 	weight, status, tls := "alidns:UpdateDNSSLBWeight", "alidns:SetDomainRecordStatus", "cdn:BatchSetCdnDomainConfig"
 	b.lab.Trouble(

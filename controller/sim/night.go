@@ -56,13 +56,23 @@ func approve() func(*World, rollout.Run) {
 	}
 }
 
-// DryRunBack is a night that is aborted in the last minute of a forward step: what the way back from there would do.
+// Reached reports whether a run is in a forward step with everything written that the step writes: baking, or being proved where there is
+// no bake. It is where a dry-run turns round to show the way back from a step.
+func Reached(run rollout.Run, step int) bool {
+	if run.Way != rollout.Forward || run.Step != step || run.End != nil {
+		return false
+	}
+	shift, _ := run.Plan.Steps[step].(plans.Shift)
+	return run.Stage == rollout.StageBaking || run.Stage == rollout.StageProveTLS || run.Stage == rollout.StageProveShare && shift.Bake == 0
+}
+
+// DryRunBack is a night that is aborted in a forward step: what the way back from there would do.
 func DryRunBack(ctx context.Context, plan *plans.Plan, observed plans.State, start time.Time, step int, o Options) (Night, error) {
 	o.Quiet, o.Fault = true, world.None
 	ordered, approving := false, approve()
 	return Play(ctx, New(plan, observed, start, o), func(w *World, run rollout.Run) {
 		approving(w, run)
-		if !ordered && run.Way == rollout.Forward && (run.Step > step || run.Step == step && run.Stage == rollout.StageBaking) && run.End == nil {
+		if !ordered && Reached(run, step) {
 			ordered = true
 			w.Order(w.now, rollout.AbortOrdered{Actor: "dry-run", Reason: "to show the way back"})
 		}

@@ -93,7 +93,10 @@ func TestDryRunOfEveryExample(t *testing.T) {
 		if diff := cmp.Diff(n.Writes, again.Writes); err != nil || diff != "" {
 			t.Errorf("%s: two nights differ: %v\n%s", name, err, diff)
 		}
-		for step := range p.Steps {
+		for step, s := range p.Steps {
+			if _, waits := s.(plans.Approve); waits {
+				continue // nothing is written there to come back from
+			}
 			back, err := sim.DryRunBack(t.Context(), p, state, start, step, sim.Options{})
 			if err != nil {
 				t.Fatalf("%s back from %d: %v", name, step, err)
