@@ -345,3 +345,38 @@ func TestDriftHoldWithExposedUsersIsJudged(t *testing.T) {
 		t.Errorf("37.5 %% of users met 40 %% errors for an hour, and nothing was written")
 	}
 }
+
+// A read that began while a write was under way, and is answered after it, shows the time before the write. It is no drift.
+func TestLawAReadThatBeganBeforeAWriteLandedIsNoDrift(t *testing.T) {
+	n := begin(healthy(canarySteps))
+	var write, read rollout.CommandID
+	var old plans.State
+	for len(n.records) < horizon && n.run.End == nil && read == 0 {
+		at, e, ok := n.world.next()
+		if !ok {
+			break
+		}
+		n.world.now = at
+		for _, c := range feed(n, e) {
+			share, isShare := c.Action.(rollout.SetShare)
+			_, isRead := c.Action.(rollout.ReadState)
+			switch {
+			case isShare && share.Want.Primary == 30:
+				write = c.ID // it takes its time
+			case isRead && write != 0:
+				read, old = c.ID, n.world.state
+			default:
+				n.world.perform(c)
+			}
+		}
+	}
+	if write == 0 || read == 0 {
+		t.Fatalf("no read began while the write was under way: %+v", n.run.End)
+	}
+	n.world.setWeights(plans.Weights{Primary: 30, Backup: 70, PrimaryOn: true, BackupOn: true})
+	feed(n, rollout.CommandSucceeded{ID: write, Result: rollout.ShareSet{DNS: n.world.state.DNS}})
+	feed(n, rollout.CommandSucceeded{ID: read, Result: rollout.StateRead{State: old}})
+	if n.run.Held != nil || n.run.Drifted != "" {
+		t.Errorf("held %+v, drifted %q", n.run.Held, n.run.Drifted)
+	}
+}
