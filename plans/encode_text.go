@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ func stepText(s Step) string {
 	case Verify:
 		return "verify: tls"
 	}
-	panic("plans: no text for a nil step")
+	panic(fmt.Sprintf("plans: no text for step %#v", s))
 }
 
 func shiftText(s Shift) string {

@@ -35,9 +35,6 @@ var mutations = []struct {
 }
 
 func TestTheLawsNoticeABrokenNext(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package once for each mutation")
-	}
 	t.Parallel()
 	turns := make(chan struct{}, runtime.NumCPU()) // each mutant compiles and computes: more at once only wait for each other
 	for _, m := range mutations {

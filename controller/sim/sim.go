@@ -74,9 +74,10 @@ func (w *World) Next(ctx context.Context) (time.Time, rollout.Event, error) {
 	if w.queue.Len() == 0 {
 		return time.Time{}, nil, errors.New("sim: nothing is due any more: the run waits for something that will not come")
 	}
-	next, ok := heap.Pop(&w.queue).(item)
+	popped := heap.Pop(&w.queue)
+	next, ok := popped.(item)
 	if !ok {
-		panic("sim: the queue holds something else than items")
+		panic(fmt.Sprintf("sim: popped a %T", popped))
 	}
 	w.now = next.at
 	w.model.Advance(w.now)

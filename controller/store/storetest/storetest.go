@@ -61,7 +61,7 @@ func Records(n int) []rollout.Record {
 	rows := []guardrails.Row{{Platform: "ios", Leg: guardrails.Primary, Minute: 29_000_000, Counts: guardrails.Counts{Requests: 100, Errors: 1.5, Has: guardrails.HasRequests | guardrails.HasErrors}}}
 	_, digest, err := rollout.EncodeRows(rows)
 	if err != nil {
-		panic(err)
+		panic(fmt.Sprintf("storetest: the suite's own rows %v cannot be encoded: %v", rows, err))
 	}
 	kinds := []rollout.Event{
 		rollout.CommandSucceeded{ID: 1, Result: rollout.StateRead{State: plans.State{DNS: plans.DNSState{Records: []plans.Record{{ID: "1", Weight: 60}}}}}},
