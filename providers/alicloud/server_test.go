@@ -158,10 +158,6 @@ func misbehave(w http.ResponseWriter, r *http.Request, f providertest.Fault, wai
 		fail(w, http.StatusBadRequest, "Throttling.User", echo)
 	case providertest.Unavailable:
 		fail(w, http.StatusServiceUnavailable, "ServiceUnavailable", echo)
-	case providertest.EmptyAnswer:
-		w.WriteHeader(http.StatusOK)
-	case providertest.WebPage:
-		fmt.Fprint(w, "<html>"+echo+"</html>")
 	case providertest.BrokenJSON:
 		if r.URL.Query().Get("Action") == "DeleteSpecificConfig" { // whose answer has nothing but a RequestId
 			fmt.Fprint(w, `{"RequestId":{}}`)
@@ -171,35 +167,10 @@ func misbehave(w http.ResponseWriter, r *http.Request, f providertest.Fault, wai
 	case providertest.NumericCode:
 		w.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprintf(w, `{"Code":500,"Message":%q,"RequestId":"R"}`, echo)
-	case providertest.Stalled:
-		waiting <- struct{}{}
-		<-r.Context().Done()
-	case providertest.Cut:
-		cut(w)
-	case providertest.CutBody:
-		w.Header().Set("Content-Length", "1000")
-		fmt.Fprint(w, `{"RequestId":"R",`)
-		cut(w)
-	case providertest.Oversized:
-		for range 16 {
-			fmt.Fprint(w, strings.Repeat(" ", 1<<20))
-		}
-		<-r.Context().Done()
-	case providertest.Redirected:
-		http.Redirect(w, r, "http://"+r.Host+"/elsewhere?"+r.URL.RawQuery, http.StatusFound)
 	default:
-		return false
+		return providertest.Misbehave(w, r, f, waiting, echo, `{"RequestId":"R",`)
 	}
 	return true
-}
-
-func cut(w http.ResponseWriter) {
-	rc := http.NewResponseController(w)
-	_ = rc.Flush()
-	conn, _, err := rc.Hijack()
-	if err == nil {
-		_ = conn.Close()
-	}
 }
 
 func fail(w http.ResponseWriter, status int, code, message string) {

@@ -158,41 +158,13 @@ func misbehave(w http.ResponseWriter, r *http.Request, f providertest.Fault, wai
 		failure(http.StatusTooManyRequests, "too_many")
 	case providertest.Unavailable, providertest.AppliedThenUnavailable:
 		failure(http.StatusServiceUnavailable, "timeout")
-	case providertest.EmptyAnswer:
-		w.WriteHeader(http.StatusOK)
-	case providertest.WebPage:
-		fmt.Fprint(w, "<html>"+echo+"</html>")
 	case providertest.BrokenJSON:
 		fmt.Fprintf(w, `{"status":"success","data":[%q]}`, echo)
 	case providertest.NumericCode:
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprintf(w, `{"status":"error","errorType":17,"error":%q}`, echo)
-	case providertest.Stalled:
-		waiting <- struct{}{}
-		<-r.Context().Done()
-	case providertest.Cut:
-		cut(w)
-	case providertest.CutBody:
-		w.Header().Set("Content-Length", "1000")
-		fmt.Fprint(w, `{"status":"success",`)
-		cut(w)
-	case providertest.Oversized:
-		for range 16 {
-			fmt.Fprint(w, strings.Repeat(" ", 1<<20))
-		}
-		<-r.Context().Done()
-	case providertest.Redirected:
-		http.Redirect(w, r, "http://"+r.Host+"/elsewhere", http.StatusTemporaryRedirect)
 	default:
-		return false
+		return providertest.Misbehave(w, r, f, waiting, echo, `{"status":"success",`)
 	}
 	return true
-}
-
-func cut(w http.ResponseWriter) {
-	rc := http.NewResponseController(w)
-	_ = rc.Flush()
-	if conn, _, err := rc.Hijack(); err == nil {
-		_ = conn.Close()
-	}
 }

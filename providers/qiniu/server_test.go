@@ -154,41 +154,13 @@ func misbehave(w http.ResponseWriter, r *http.Request, f providertest.Fault, wai
 		refuse(w, http.StatusForbidden, 403024, echo)
 	case providertest.Unavailable, providertest.AppliedThenUnavailable:
 		refuse(w, http.StatusServiceUnavailable, 500000, echo)
-	case providertest.EmptyAnswer:
-		w.WriteHeader(http.StatusOK)
-	case providertest.WebPage:
-		fmt.Fprint(w, "<html>"+echo+"</html>")
 	case providertest.BrokenJSON:
 		fmt.Fprintf(w, `{"name":{},"data":%q}`, echo)
 	case providertest.NumericCode: // the other type here is a string
 		w.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprintf(w, `{"code":"500000","error":%q}`, echo)
-	case providertest.Stalled:
-		waiting <- struct{}{}
-		<-r.Context().Done()
-	case providertest.Cut:
-		cut(w)
-	case providertest.CutBody:
-		w.Header().Set("Content-Length", "1000")
-		fmt.Fprint(w, `{"name":"cdn.example.com",`)
-		cut(w)
-	case providertest.Oversized:
-		for range 16 {
-			fmt.Fprint(w, strings.Repeat(" ", 1<<20))
-		}
-		<-r.Context().Done()
-	case providertest.Redirected:
-		http.Redirect(w, r, "http://"+r.Host+"/elsewhere", http.StatusFound)
 	default:
-		return false
+		return providertest.Misbehave(w, r, f, waiting, echo, `{"name":"cdn.example.com",`)
 	}
 	return true
-}
-
-func cut(w http.ResponseWriter) {
-	rc := http.NewResponseController(w)
-	_ = rc.Flush()
-	if conn, _, err := rc.Hijack(); err == nil {
-		_ = conn.Close()
-	}
 }
