@@ -79,7 +79,7 @@ func runDemo(cmd *cobra.Command, io stdio, o labOptions, storeFlag string, order
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	l, clock, err := o.start(cmd.Context(), io, dir, time.Minute)
+	l, clock, err := o.start(cmd.Context(), io, dir, time.Minute, false)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func labDoc(l *lab.Lab, o labOptions, run rollout.Run, first plans.State, took t
 	d := view.LabDoc{Fault: o.fault, Speed: o.speed, Seed: o.seed, WallSeconds: took.Seconds(), Writes: []view.CallDoc{}}
 	var last plans.State
 	l.With(func(now time.Time, w *world.World) { last = w.State(now) })
-	d.StateAtTheBoot, d.StateAtTheEnd = stateText(run.Plan, first), stateText(run.Plan, last)
-	d.RestoredAtEnd = d.StateAtTheBoot == d.StateAtTheEnd
+	d.StateAtTheStart, d.StateAtTheEnd = stateText(run.Plan, first), stateText(run.Plan, last)
+	d.RestoredAtEnd = d.StateAtTheStart == d.StateAtTheEnd
 	calls := l.Calls()
 	for _, c := range calls {
 		if c.Write {

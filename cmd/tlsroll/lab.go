@@ -54,7 +54,7 @@ func listFaults(io stdio, cmd *cobra.Command) bool {
 }
 
 // start starts a lab for the plan. The lab's clock begins a moment before the scheduled start.
-func (o *labOptions) start(ctx context.Context, io stdio, dir string, before time.Duration) (*lab.Lab, plans.Clock, error) {
+func (o *labOptions) start(ctx context.Context, io stdio, dir string, before time.Duration, unscheduled bool) (*lab.Lab, plans.Clock, error) {
 	fault, err := world.ParseFault(o.fault)
 	if err != nil {
 		return nil, plans.Clock{}, usage(fmt.Errorf("%w; --list-faults shows the names", err))
@@ -80,7 +80,7 @@ func (o *labOptions) start(ctx context.Context, io stdio, dir string, before tim
 		start = at
 	}
 	clock := plans.Clock{Epoch: time.Now(), Start: start.Add(-before), Speed: o.speed}
-	l, err := lab.Start(ctx, lab.Options{Plan: text, Clock: clock, Dir: dir, World: world.Config{Fault: fault, Seed: o.seed, ZeroWeight: p.DNS.Zero == plans.ZeroWeight}})
+	l, err := lab.Start(ctx, lab.Options{Plan: text, Clock: clock, Dir: dir, Unscheduled: unscheduled, World: world.Config{Fault: fault, Seed: o.seed, ZeroWeight: p.DNS.Zero == plans.ZeroWeight}})
 	return l, clock, err
 }
 
@@ -116,14 +116,13 @@ func runLab(parent context.Context, io stdio, o labOptions, dir string) error {
 		defer os.RemoveAll(tmp) //nolint:errcheck // a temporary directory
 		dir = tmp
 	}
-	l, clock, err := o.start(ctx, io, dir, 0)
+	l, clock, err := o.start(ctx, io, dir, 0, true)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	file := filepath.Join(dir, "plan.yaml")
-	// Whoever types the command needs longer than the start deadline allows at speed, so the lab's plan starts when it is applied.
-	if err := os.WriteFile(file, []byte(withoutStart(l.PlanSource())), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(l.PlanSource()), 0o600); err != nil {
 		return err
 	}
 	if err := showLab(io, o, l, clock, file); err != nil {
@@ -133,22 +132,9 @@ func runLab(parent context.Context, io stdio, o labOptions, dir string) error {
 	return nil
 }
 
-// withoutStart drops the scheduled start from a plan's text.
-func withoutStart(text string) string {
-	var out []string
-	for line := range strings.Lines(text) {
-		key, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if key == "at" || key == "cron" || key == "start_deadline" || key == "advance_until" {
-			continue
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "")
-}
-
 func showLab(io stdio, o labOptions, l *lab.Lab, clock plans.Clock, file string) error {
-	apply := fmt.Sprintf(os.Args[0]+" apply --local --speed %g --clock-epoch %s --virtual-start %s %s",
-		o.speed, clock.Epoch.UTC().Format(time.RFC3339Nano), clock.Start.UTC().Format(time.RFC3339Nano), file)
+	apply := fmt.Sprintf("%s apply --local --speed %g --clock-epoch %s --virtual-start %s %s",
+		os.Args[0], o.speed, clock.Epoch.UTC().Format(time.RFC3339Nano), clock.Start.UTC().Format(time.RFC3339Nano), file)
 	if o.output == "json" {
 		return view.JSON(io.out, map[string]any{
 			"schema": "tlsroll/lab.v1", "endpoints": l.Endpoints(), "plan": file, "env": l.Env(), "speed": o.speed,

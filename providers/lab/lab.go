@@ -37,6 +37,10 @@ type Options struct {
 	Clock plans.Clock // the zero Clock is wall time
 	Dir   string      // for the CA file; "" is a temporary directory that Close removes
 
+	// Unscheduled drops from the plan handed out when it starts and until when it may go on, so that it starts when it is applied. A
+	// person who types the command needs longer than a start deadline lasts at a high speed.
+	Unscheduled bool
+
 	// World is the base of the world. Domain, Line, Location and edge names come from the plan and the listeners, and so does State
 	// unless it holds records.
 	World world.Config
@@ -158,7 +162,7 @@ func (l *Lab) open(ctx context.Context) error {
 	if err := l.serveDNS(ctx); err != nil {
 		return err
 	}
-	l.plan, err = rewritePlan(l.opts.Plan, l.ends)
+	l.plan, err = rewritePlan(l.opts.Plan, l.ends, l.opts.Unscheduled)
 	return err
 }
 

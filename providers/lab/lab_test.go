@@ -178,6 +178,34 @@ func TestPlanPointsAtTheLabAndKeepsItsComments(t *testing.T) {
 	}
 }
 
+func TestAnUnscheduledPlanStartsWhenItIsApplied(t *testing.T) {
+	for name, schedule := range map[string]string{
+		"block":   "schedule:\n  at: 2021-06-25T02:00:00 # the night\n  timezone: Asia/Shanghai\n  start_deadline: 15m\n  advance_until: \"04:00\"\n",
+		"flow":    "schedule: {cron: \"0 2 * * FRI\", timezone: Asia/Shanghai, advance_until: \"04:00\"}\n",
+		"no hour": "schedule: {timezone: Asia/Shanghai}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, _ := examples.Source("tls13-canary.yaml")
+			from, to := strings.Index(source, "schedule:\n"), strings.Index(source, "primary: {")
+			l, err := lab.Start(t.Context(), lab.Options{Plan: source[:from] + schedule + source[to:], Unscheduled: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			p, problems := plans.Parse(name, []byte(l.PlanSource()))
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			if at, ok, err := p.StartAt(); ok || err != nil {
+				t.Errorf("starts at %v, %v", at, err)
+			}
+			if p.Schedule.AdvanceUntil != (plans.Schedule{}).AdvanceUntil {
+				t.Errorf("may go on until %v", p.Schedule.AdvanceUntil)
+			}
+		})
+	}
+}
+
 func TestExamplesStayPlansAndTheirChangeHasSomethingToDo(t *testing.T) {
 	old := plans.TLSSetOf(plans.TLS10, plans.TLS11, plans.TLS12)
 	for name, want := range map[string]plans.TLSSet{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -136,8 +137,8 @@ func (s site) state() plans.State {
 	}
 }
 
-// rewritePlan points a plan at the lab. Comments, order and everything else stay.
-func rewritePlan(source string, e Endpoints) (string, error) {
+// rewritePlan points a plan at the lab, and takes its hours away when it is unscheduled. Comments, order and everything else stay.
+func rewritePlan(source string, e Endpoints, unscheduled bool) (string, error) {
 	doc, err := document(source)
 	if err != nil {
 		return "", err
@@ -159,6 +160,9 @@ func rewritePlan(source string, e Endpoints) (string, error) {
 				put(sources.Content[i], "url", scalar(e.Prometheus))
 			}
 		}
+	}
+	if schedule := child(root, "schedule"); unscheduled && schedule != nil {
+		drop(schedule, "at", "cron", "start_deadline", "advance_until")
 	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -190,6 +194,14 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 		}
 	}
 	n.Content = append(n.Content, scalar(key), value)
+}
+
+func drop(n *yaml.Node, keys ...string) {
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if slices.Contains(keys, n.Content[i].Value) {
+			n.Content = slices.Delete(n.Content, i, i+2)
+		}
+	}
 }
 
 // scalar quotes what YAML would read as something else.
