@@ -32,6 +32,9 @@ const (
 	dnsWrites  = 10
 	dataReads  = 5
 	qiniuReads = 5
+
+	probeReads   = 1 // rounds of handshakes with every edge: ours, so that a lab or an edge is not flooded
+	resolveReads = 1 // rounds of questions to every name server
 )
 
 // connections are the adapters of one plan: for the engine as ports, and for reviewers by what they describe.
@@ -95,7 +98,7 @@ func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urge
 	if c.ports.Sources, err = sources(std, p, l, primaryKeys); err != nil {
 		return nil, err
 	}
-	if err := c.connectProbes(p); err != nil {
+	if err := c.connectProbes(p, l); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -141,7 +144,7 @@ func source(std stdio, p *plans.Plan, s plans.Source, primaryKeys providers.Cred
 }
 
 // connectProbes builds what looks from outside: handshakes with edges, questions to name servers.
-func (c *connections) connectProbes(p *plans.Plan) error {
+func (c *connections) connectProbes(p *plans.Plan, l limiter) error {
 	names := &hostNames{primary: c.ports.Primary, backup: c.ports.Backup, servers: p.DNS.Resolvers}
 	prober, err := tlsprobe.New(p.Domain, tlsprobe.Options{
 		Primary: tlsprobe.Leg{Edges: p.Primary.Edges, CA: p.Primary.CA, Lookup: func(ctx context.Context) ([]string, error) { return names.edges(ctx, guardrails.Primary) }},
@@ -154,7 +157,8 @@ func (c *connections) connectProbes(p *plans.Plan) error {
 	if err != nil {
 		return err
 	}
-	c.ports.Prober, c.ports.Resolver = prober, resolver
+	c.ports.Prober = retry.NewProber(prober, l.of(probeReads, 1))
+	c.ports.Resolver = retry.NewResolver(resolver, l.of(resolveReads, 1))
 	return nil
 }
 

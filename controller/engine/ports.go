@@ -11,7 +11,8 @@ import (
 	"github.com/tlsroll/tlsroll/providers"
 )
 
-// The ports are what the executor needs of the outside; the contracts of package providers satisfy them.
+// The ports are what the executor needs of the outside. What reads and writes has the shape of its contract in package providers; the
+// notifier and the caller take a run's own words, and whoever wires the program adapts them.
 type (
 	// CDN reads a domain.
 	CDN interface {

@@ -3,10 +3,11 @@
 //
 // # Duties of the caller
 //
-// Make the record durable, then call Next, then start the commands, never in another order. After a crash, [Replay] the records and
-// start exactly [Run.Outstanding]. A command's id is a counter in the run, so run id and command id together are its idempotency key.
-// A command on a lever (SetShare, SetTLS) that is started while an older one on the same lever is still under way replaces it: end the
-// older one first. An answer to a command that is no longer outstanding changes nothing.
+// Make the record durable, then call Next, then start the commands, never in another order. After a crash, [Replay] the records, record
+// a [Resumed], and start [Run.Outstanding]: what may not be repeated blindly after a gap is left out of it until it is safe. A
+// command's id is a counter in the run, so run id and command id together are its idempotency key. A command on a lever (SetShare,
+// SetTLS) that is started while an older one on the same lever is still under way replaces it: end the older one first. An answer to a
+// command that is no longer outstanding changes nothing.
 //
 // # Laws
 //
@@ -29,4 +30,12 @@
 //     event either: the store refuses the record, so nothing more can happen in that process.
 //   - Certificate or handshake failures after the change are waited out for the proof's deadline while the primary carries nothing;
 //     with traffic on it they roll back at once.
+//   - A start at 0 % or at 100 % is refused: there would be no leg to compare with, and no weight that restores the start.
+//   - After a Resumed, writes that raise exposure wait until each source has answered and every rule is CLEAR again: nobody watched while
+//     the process was away. Writes that lower it do not wait.
+//   - A rise that failed is asked for again only while advance_until and the rules still allow it.
+//   - On the way back a write that reports success late, or a restore that is undone by another's late write, is asked for again.
+//   - The share in force is the one read back, not the one asked for, wherever the two differ.
+//   - The restored settings are proved by the origin's answers and handshakes. With a source dead at the end of the way back, the run
+//     ends as RolledBackUnverified at the restored state: waiting for it would help nobody.
 package rollout

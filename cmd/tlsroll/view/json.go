@@ -91,17 +91,17 @@ type VerdictDoc struct {
 
 // LabDoc is what a demo adds: what the lab received, and how fast the way back was, in wall seconds.
 type LabDoc struct {
-	Fault          string     `json:"fault"`
-	Speed          float64    `json:"speed"`
-	Seed           uint64     `json:"seed"`
-	WallSeconds    float64    `json:"wall_seconds"`
-	Writes         []CallDoc  `json:"writes"`
-	DecidingFetch  *time.Time `json:"deciding_fetch,omitempty"`
-	FirstWrite     *float64   `json:"first_rollback_write_seconds_after,omitempty"`
-	LeversApart    *float64   `json:"levers_apart_seconds,omitempty"`
-	RestoredAtEnd  bool       `json:"state_equals_start"`
-	StateAtTheEnd  string     `json:"state_at_end"`
-	StateAtTheBoot string     `json:"state_at_start"`
+	Fault           string     `json:"fault"`
+	Speed           float64    `json:"speed"`
+	Seed            uint64     `json:"seed"`
+	WallSeconds     float64    `json:"wall_seconds"`
+	Writes          []CallDoc  `json:"writes"`
+	DecidingFetch   *time.Time `json:"deciding_fetch,omitempty"`
+	FirstWrite      *float64   `json:"first_rollback_write_seconds_after,omitempty"`
+	LeversApart     *float64   `json:"levers_apart_seconds,omitempty"`
+	RestoredAtEnd   bool       `json:"state_equals_start"`
+	StateAtTheEnd   string     `json:"state_at_end"`
+	StateAtTheStart string     `json:"state_at_start"`
 }
 
 // CallDoc is one write that the lab received.

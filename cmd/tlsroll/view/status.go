@@ -60,7 +60,7 @@ func Timeline(out io.Writer, r rollout.Run, d LabDoc) {
 		fmt.Fprintf(out, "  %s  %-7s %-36s %s\n", p.Entered.In(zone).Format("15:04:05"), p.Way, p.Name, FourWeights(p))
 	}
 	fmt.Fprintf(out, "  %s  %s\n\n", r.At.In(zone).Format("15:04:05"), r.End.Phase)
-	fmt.Fprintf(out, "at the start  %s\nat the end    %s\n", d.StateAtTheBoot, d.StateAtTheEnd)
+	fmt.Fprintf(out, "at the start  %s\nat the end    %s\n", d.StateAtTheStart, d.StateAtTheEnd)
 	if d.FirstWrite != nil {
 		fmt.Fprintf(out, "way back      first write %.0f ms after the deciding fetch", 1000**d.FirstWrite)
 		if d.LeversApart != nil {
