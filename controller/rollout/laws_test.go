@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,9 +37,10 @@ const (
 func genSetup() *rapid.Generator[setup] {
 	return rapid.Custom(func(t *rapid.T) setup {
 		zero := rapid.SampledFrom([]string{"disable", "weight", "floor"}).Draw(t, "zero")
+		drift := rapid.SampledFrom([]string{"hold", "hold", "rollback"}).Draw(t, "on drift")
 		steps := rapid.SampledFrom([]string{canarySteps, canarySteps, inPlaceSteps, bareSteps}).Draw(t, "steps")
 		s := setup{
-			Plan: planText(zero, steps), Requests: rapid.SampledFrom([]float64{3000, 3000, 800, 150}).Draw(t, "requests"),
+			Plan: strings.Replace(planText(zero, steps), "\nsteps:", "\non_drift: "+drift+"\nsteps:", 1), Requests: rapid.SampledFrom([]float64{3000, 3000, 800, 150}).Draw(t, "requests"),
 			FaultAt: -1, DriftAt: -1, BackupAt: -1, ErrorRate: 0.005, Slow: 1, GapFrom: 1 << 20, GapTo: 1 << 20,
 			Seed: rapid.Uint64Range(0, 1<<40).Draw(t, "seed"),
 		}
@@ -66,6 +68,9 @@ func genSetup() *rapid.Generator[setup] {
 		}
 		s.DNSStuck = rapid.SampledFrom([]int{0, 0, 0, 25, 300}).Draw(t, "dns stuck")
 		s.EdgesStuck = rapid.IntRange(0, 5).Draw(t, "edges stuck") == 0
+		s.WrongEdge = rapid.IntRange(0, 7).Draw(t, "wrong edge") == 0
+		s.Absent = rapid.IntRange(0, 3).Draw(t, "no TLS function") == 0
+		s.Until = rapid.SampledFrom([]string{"", "", "18:40", "19:10", "19:40"}).Draw(t, "advance until")
 		return s
 	})
 }
@@ -87,14 +92,36 @@ func (n *night) law(ok bool, name, format string, args ...any) {
 }
 
 func start(s setup) rollout.Started {
+	if s.Until != "" {
+		s = withSchedule(s, "  timezone: UTC\n  advance_until: \""+s.Until+"\"")
+	}
 	return rollout.Started{Run: "r", Plan: s.Plan, Digest: "d", Actor: "test", Tool: "test"}
+}
+
+// healthy is a world in which nothing goes wrong.
+func healthy(steps string) setup {
+	return setup{Plan: planText("disable", steps), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
+}
+
+func begin(s setup) *night {
+	n := &night{world: newWorld(s)}
+	n.origin = n.world.weights()
+	n.world.push(n.world.now, start(s), nil)
+	return n
+}
+
+// feed hands the run one event, and returns what is due without doing it.
+func (n *night) feed(e rollout.Event) []rollout.Command {
+	rec := rollout.Record{Seq: uint64(len(n.records) + 1), At: n.world.now, Event: e}
+	n.records = append(n.records, rec)
+	var due []rollout.Command
+	n.run, due = rollout.Next(n.run, rec)
+	return due
 }
 
 // play runs a night to its end. With crashAt > 0 everything but journal and world is lost after that record, once.
 func play(s setup, crashAt int) *night {
-	n := &night{world: newWorld(s)}
-	n.origin = n.world.weights()
-	n.world.push(n.world.now, start(s), nil)
+	n := begin(s)
 	for len(n.records) < horizon && n.run.End == nil {
 		at, e, ok := n.world.next()
 		if !ok {
@@ -123,20 +150,20 @@ func (w *world) dropAnswers() {
 			w.queue[i].event = nil
 		}
 	}
+	w.lives++
 }
 
 func (n *night) turn(at time.Time, e rollout.Event) {
-	rec := rollout.Record{Seq: uint64(len(n.records) + 1), At: at, Event: e}
-	n.records = append(n.records, rec)
 	before := n.run
-	after, due := rollout.Next(before, rec)
+	n.world.now = at
+	due := n.feed(e)
+	rec := n.records[len(n.records)-1]
 	if rec.Seq%16 == 5 || len(due) > 2 { // comparing whole runs is dear; every kind of record comes round
 		again, dueAgain := rollout.Next(before, rec)
-		n.law(reflect.DeepEqual(after, again) && reflect.DeepEqual(due, dueAgain), "S6", "record %d gives two results", rec.Seq)
+		n.law(reflect.DeepEqual(n.run, again) && reflect.DeepEqual(due, dueAgain), "S6", "record %d gives two results", rec.Seq)
 	}
-	n.run = after
 	for _, c := range due {
-		n.checkCommand(before, c)
+		n.checkCommand(c)
 		n.world.perform(c)
 	}
 	n.checkRun(before)
@@ -179,22 +206,29 @@ func (n *night) checkTurn(before rollout.Run) {
 }
 
 // checkCommand looks at a command before it is carried out.
-func (n *night) checkCommand(before rollout.Run, c rollout.Command) {
+func (n *night) checkCommand(c rollout.Command) {
 	if d := n.world.now.Sub(n.world.minute(n.world.setup.DriftAt)); n.world.setup.DriftAt >= 0 && d >= 0 && d < 2*time.Minute {
 		return // another hand moved weights a moment ago: nobody can know yet
 	}
 	switch a := c.Action.(type) {
 	case rollout.SetShare:
 		n.wrote = true
-		n.checkShare(before, a)
+		n.checkShare(a)
 	case rollout.SetTLS:
 		n.wrote = true
 		if n.run.Way == rollout.Forward && a.Want == n.run.Change {
+			n.checkWindow("the flag turns")
 			n.checkFlag()
 		}
 		n.law(n.run.Way == rollout.Forward || a.Want == n.run.Restore, "S3", "the way back asks for %v", a.Want)
 	default:
 	}
+}
+
+// checkWindow holds that nothing rises after advance_until.
+func (n *night) checkWindow(what string) {
+	u := n.run.AdvanceUntil
+	n.law(u.IsZero() || n.world.now.Before(u), "advance_until", "%s at %s, after %s", what, n.world.now, u)
 }
 
 // checkFlag looks at who is on the primary when the flag turns: nobody, or traffic that was judged.
@@ -207,7 +241,7 @@ func (n *night) checkFlag() {
 	n.law(truth < 9, "S2", "the flag turns with %.1f %% of the traffic on a primary that should carry none", truth)
 }
 
-func (n *night) checkShare(before rollout.Run, a rollout.SetShare) {
+func (n *night) checkShare(a rollout.SetShare) {
 	have := n.world.weights()
 	n.law(a.Want.Answering(), "S9", "asked for %s", a.Want)
 	sum := 0
@@ -224,12 +258,14 @@ func (n *night) checkShare(before rollout.Run, a rollout.SetShare) {
 		n.law(float64(a.Want.Share()) <= float64(shift.Primary)+0.5, "S1", "asked for %s in step %v", a.Want, shift)
 	}
 	if n.run.Way == rollout.Back {
-		proved := n.world.edgesNow() == plans.TLSSetOf(plans.TLS12) && n.world.state.Primary.TLS.Enabled == plans.TLSSetOf(plans.TLS12)
+		proved := n.world.edgesNow() == plans.TLSSetOf(plans.TLS12) && n.world.restored()
 		n.law(!rises || proved, "S3", "the share rises to %s while the change is live", a.Want)
 		return
 	}
-	retried := before.Step == n.run.Step && before.Stage == rollout.StageApplying // the same rise, asked for again after a failure
-	if rises && n.run.Exposed && !retried {
+	if rises {
+		n.checkWindow("the share rises")
+	}
+	if rises && n.run.Exposed {
 		leg := guardrails.Primary
 		if have.Share() < 1 { // drained, or at the floor of 1 against 100
 			leg = guardrails.Backup
@@ -287,7 +323,7 @@ func (n *night) atEnd() {
 	if n.run.Touched {
 		n.origin = n.run.Origin // another hand may have been there before the run looked
 	}
-	restored := w.weights().Equal(n.origin) && w.state.Primary.TLS.Enabled == plans.TLSSetOf(plans.TLS12)
+	restored := w.weights().Equal(n.origin) && w.restored()
 	if n.run.End.Phase == rollout.RolledBack {
 		n.law(restored, "S4", "RolledBack with %s and %s", w.weights(), w.state.Primary.TLS.Enabled)
 	}
@@ -316,7 +352,7 @@ func TestLawR1CrashAndResumeEndTheSame(t *testing.T) {
 		// A crash moves what follows by seconds, so the end is the same only where seconds do not decide: dice, people and drift do not
 		// take part, and a fault comes early enough to be seen whatever happens.
 		s.Failures, s.Orders, s.DriftAt, s.BackupAt, s.FaultAt = 0, nil, -1, -1, min(s.FaultAt, 5)
-		s.SlowWrites, s.SlowReads = 0, 0
+		s.SlowWrites, s.SlowReads, s.Until = 0, 0, ""
 		s.GapFrom, s.GapTo = 1<<20, 1<<20
 		whole := play(s, 0)
 		crashed := play(s, rapid.IntRange(1, len(whole.records)).Draw(t, "crash after record"))
@@ -357,10 +393,8 @@ func TestLawR2ReplayOfTheJournalIsTheLiveRun(t *testing.T) {
 // L2: a sustained breach turns the run round within window + settle + one tick of the minute in which the rule can see it.
 func TestLawL2BreachStartsTheWayBackInTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := setup{
-			Plan: planText("disable", canarySteps), Requests: 3000, FaultAt: rapid.IntRange(0, 60).Draw(t, "fault at"), DriftAt: -1, BackupAt: -1,
-			ErrorRate: 0.1, Slow: 1, GapFrom: 1 << 20, GapTo: 1 << 20, Seed: rapid.Uint64Range(0, 1<<30).Draw(t, "seed"),
-		}
+		s := healthy(canarySteps)
+		s.FaultAt, s.ErrorRate, s.Seed = rapid.IntRange(0, 60).Draw(t, "fault at"), 0.1, rapid.Uint64Range(0, 1<<30).Draw(t, "seed")
 		n := play(s, 0)
 		if len(n.broken) > 0 {
 			t.Fatal(n.broken[0])
@@ -397,11 +431,25 @@ func firstBreach(m rollout.MinutesArrived, since guardrails.Minute) time.Time {
 	return first
 }
 
+// An edge that shows a wrong certificate to traffic does not wait for the proof's deadline.
+func TestLawABrokenEdgeWithTrafficTurnsTheRunRound(t *testing.T) {
+	s := healthy(inPlaceSteps)
+	s.WrongEdge = true
+	n := begin(s)
+	if !n.play(func() bool { return n.run.Way == rollout.Back }, nil) {
+		t.Fatalf("60 %% of users met a wrong certificate: %+v", n.run.End)
+	}
+	if took := n.run.At.Sub(n.world.edgesAt); took > 2*time.Minute {
+		t.Errorf("60 %% of users met a wrong certificate for %s; a round of handshakes is made every minute", took)
+	}
+}
+
 // A healthy world must succeed: laws alone would be kept by a run that never does anything.
 func TestHealthyWorldsSucceed(t *testing.T) {
 	for _, steps := range []string{canarySteps, inPlaceSteps, bareSteps} {
 		for _, zero := range []string{"disable", "weight", "floor"} {
-			s := setup{Plan: planText(zero, steps), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
+			s := healthy(steps)
+			s.Plan = planText(zero, steps)
 			n := play(s, 0)
 			if n.run.End == nil || n.run.End.Phase != rollout.Succeeded {
 				t.Errorf("zero %s, steps\n%sended as %+v, held %+v", zero, steps, n.run.End, n.run.Held)
@@ -415,10 +463,7 @@ func TestHealthyWorldsSucceed(t *testing.T) {
 
 // A write of the way forward that lands after the restored settings were written is written over again: the run proves the end.
 func TestLawS4AWriteThatLandsLateIsUndone(t *testing.T) {
-	s := setup{Plan: planText("disable", canarySteps), Requests: 3000, FaultAt: -1, DriftAt: -1, BackupAt: -1, GapFrom: 1 << 20, GapTo: 1 << 20, Slow: 1}
-	n := &night{world: newWorld(s)}
-	n.origin = n.world.weights()
-	n.world.push(n.world.now, start(s), nil)
+	n := begin(healthy(canarySteps))
 	aborted, late := false, false
 	for len(n.records) < horizon && n.run.End == nil {
 		at, e, ok := n.world.next()

@@ -88,7 +88,7 @@ func (t *turn) shareSet(dns plans.DNSState) {
 	}
 	r.share = lever{}
 	t.fence()
-	r.Weights, r.ShareAt, r.InForce = w, t.at, r.Asked
+	r.Weights, r.seen, r.ShareAt, r.InForce = w, w.Share(), t.at, r.Asked
 	r.Since = guardrails.MinuteOf(t.at) + 1
 	t.r.Verdicts = nil
 	t.landed()

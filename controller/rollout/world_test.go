@@ -18,6 +18,7 @@ type world struct {
 	now     time.Time
 	start   time.Time
 	state   plans.State
+	origin  plans.TLSSettings
 	edges   plans.TLSSet // what the primary's edges speak
 	edgesTo plans.TLSSet // what they will speak
 	edgesAt time.Time
@@ -26,6 +27,7 @@ type world struct {
 	queue   queue
 	order   int
 	rolls   uint64 // state of the generator
+	lives   int    // processes that died
 }
 
 // setup is what a generated world is like. Times are minutes after the start; a negative one never comes.
@@ -47,6 +49,9 @@ type setup struct {
 	DriftAt    int
 	DNSStuck   int // minutes that the first shift takes to show
 	EdgesStuck bool
+	WrongEdge  bool   // edges that speak TLS 1.3 show another certificate
+	Absent     bool   // the primary has no TLS function at the start: the vendor's default
+	Until      string // advance_until, UTC
 	Seed       uint64
 }
 
@@ -99,6 +104,10 @@ func newWorld(s setup) *world {
 			{ID: "2", Name: "cdn", Type: "CNAME", Value: "b.example.net", Line: line, TTL: time.Minute, Weight: 40, WeightKnown: true, Enabled: true},
 		}},
 	}
+	if s.Absent {
+		w.state.Primary.TLS = plans.TLSSettings{}
+	}
+	w.origin = w.state.Primary.TLS
 	w.carried = []point{{start.Add(-24 * time.Hour), 0.6}}
 	for _, o := range s.Orders {
 		w.push(w.minute(o.At), orderEvent(o.Kind), nil)
@@ -164,10 +173,16 @@ func (w *world) perform(c rollout.Command) {
 	fail := func(k rollout.FailureKind) {
 		w.push(w.now.Add(after), rollout.CommandFailed{ID: c.ID, Kind: k, Text: "no answer"}, nil)
 	}
-	ok := func(res func() rollout.Result) {
+	life := w.lives
+	answer := func(event func() rollout.Event) {
 		w.push(w.now.Add(after), nil, func() {
-			w.push(w.now, rollout.CommandSucceeded{ID: c.ID, Result: res()}, nil)
+			if w.lives == life { // nobody hears what a dead process asked for
+				w.push(w.now, event(), nil)
+			}
 		})
+	}
+	ok := func(res func() rollout.Result) {
+		answer(func() rollout.Event { return rollout.CommandSucceeded{ID: c.ID, Result: res()} })
 	}
 	switch a := c.Action.(type) {
 	case rollout.Wake:
@@ -177,7 +192,7 @@ func (w *world) perform(c rollout.Command) {
 			w.push(w.now.Add(after), rollout.SourceFailed{ID: c.ID, Source: a.Source, Kind: rollout.Transient, Text: "no answer"}, nil)
 			return
 		}
-		w.push(w.now.Add(after), nil, func() { w.push(w.now, w.minutes(c.ID, a), nil) })
+		answer(func() rollout.Event { return w.minutes(c.ID, a) })
 	case rollout.SetShare:
 		if fails && !w.setup.LostWrites {
 			fail(rollout.Transient)
@@ -243,7 +258,11 @@ func (w *world) handshake(leg guardrails.Leg) plans.Handshake {
 	if leg == guardrails.Primary {
 		set = w.edgesNow()
 	}
-	return plans.Handshake{Leg: leg, Edge: "192.0.2.1:443", Accepted: set, Probed: plans.TLSSetOf(plans.TLS12, plans.TLS13)}
+	h := plans.Handshake{Leg: leg, Edge: "192.0.2.1:443", Accepted: set, Probed: plans.TLSSetOf(plans.TLS12, plans.TLS13)}
+	if w.setup.WrongEdge && set.Has(plans.TLS13) {
+		h.ChainError = "not valid for this host"
+	}
+	return h
 }
 
 func (w *world) edgesNow() plans.TLSSet {
@@ -295,6 +314,15 @@ func (w *world) setTLS(want plans.TLSTarget) {
 		return
 	}
 	w.edgesTo, w.edgesAt = want.Enabled, w.now.Add(90*time.Second)
+	if want.Absent {
+		w.edgesTo = plans.TLSSetOf(plans.TLS12)
+	}
+}
+
+// restored reports whether the primary's settings are those of the start.
+func (w *world) restored() bool {
+	tls := w.state.Primary.TLS
+	return tls.Explicit == w.origin.Explicit && tls.Enabled == w.origin.Enabled
 }
 
 // truth of one minute.

@@ -162,7 +162,11 @@ func (l *Lab) open(ctx context.Context) error {
 	if err := l.serveDNS(ctx); err != nil {
 		return err
 	}
-	l.plan, err = rewritePlan(l.opts.Plan, l.ends, l.opts.Unscheduled)
+	var hours []string
+	if l.opts.Unscheduled {
+		hours = []string{"at", "cron", "start_deadline", "advance_until"}
+	}
+	l.plan, err = rewritePlan(l.opts.Plan, l.ends, hours...)
 	return err
 }
 

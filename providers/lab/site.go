@@ -137,8 +137,8 @@ func (s site) state() plans.State {
 	}
 }
 
-// rewritePlan points a plan at the lab, and takes its hours away when it is unscheduled. Comments, order and everything else stay.
-func rewritePlan(source string, e Endpoints, unscheduled bool) (string, error) {
+// rewritePlan points a plan at the lab, and drops keys of its schedule. Comments, order and everything else stay.
+func rewritePlan(source string, e Endpoints, dropped ...string) (string, error) {
 	doc, err := document(source)
 	if err != nil {
 		return "", err
@@ -161,8 +161,8 @@ func rewritePlan(source string, e Endpoints, unscheduled bool) (string, error) {
 			}
 		}
 	}
-	if schedule := child(root, "schedule"); unscheduled && schedule != nil {
-		drop(schedule, "at", "cron", "start_deadline", "advance_until")
+	if schedule := child(root, "schedule"); schedule != nil {
+		drop(schedule, dropped)
 	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -196,7 +196,7 @@ func put(n *yaml.Node, key string, value *yaml.Node) {
 	n.Content = append(n.Content, scalar(key), value)
 }
 
-func drop(n *yaml.Node, keys ...string) {
+func drop(n *yaml.Node, keys []string) {
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		if slices.Contains(keys, n.Content[i].Value) {
 			n.Content = slices.Delete(n.Content, i, i+2)
