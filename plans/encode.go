@@ -132,26 +132,6 @@ func (w *writer) expect(all []Expectation) {
 	w.shut()
 }
 
-func (w *writer) source(s Source) {
-	w.open(s.Name)
-	w.line("type", s.Type)
-	w.text("url", s.URL)
-	w.text("credentials", s.Credentials)
-	w.line("settle", durationText(s.Settle))
-	if s.Type == "prometheus" {
-		w.line("labels", labelsText(s.Labels))
-		if s.Legs != nil {
-			w.line("legs", legsText(s.Legs))
-		}
-		w.open("queries")
-		for _, k := range queryKeys() {
-			w.text(k.name, s.Queries[k.name])
-		}
-		w.shut()
-	}
-	w.shut()
-}
-
 func (w *writer) steps(key string, steps []Step) {
 	w.open(key)
 	for _, s := range steps {

@@ -100,33 +100,3 @@ func (d *decoder) judgeChange(p *Plan) {
 		d.errorAt("change.tls12", "this turns off both TLS 1.2 and TLS 1.3 and leaves only versions that clients refuse", "leave one of the two")
 	}
 }
-
-func (d *decoder) judgeSources(p *Plan) {
-	if d.given("sources") && len(p.Sources) == 0 && !d.broken("sources") {
-		d.errorAt("sources", "there is no source", "a plan without data cannot be judged")
-	}
-	for _, s := range p.Sources {
-		path := "sources." + s.Name
-		switch s.Type {
-		case "prometheus":
-			d.judgePrometheus(path, s)
-		case "alicloud":
-			for _, name := range []string{"url", "credentials", "labels", "legs", "queries"} {
-				if d.given(path + "." + name) {
-					d.errorAt(path+"."+name, "a source of type alicloud takes no "+name, "it asks the primary's own monitoring, with the primary's endpoint and credentials")
-				}
-			}
-		}
-	}
-}
-
-func (d *decoder) judgePrometheus(path string, s Source) {
-	for _, name := range []string{"url", "queries"} {
-		if _, ok := d.places[path+"."+name]; !ok {
-			d.errorAt(path+"."+name, "the source "+s.Name+" has no "+name, "prometheus needs url and queries")
-		}
-	}
-	if _, told := s.Labels["cdn"]; !told && d.given(path+".legs") && !d.broken(path+".labels") {
-		d.errorAt(path+".legs", "legs are values of the cdn label, and labels has no cdn", "add cdn to labels or remove legs")
-	}
-}

@@ -22,22 +22,27 @@ func (d *decoder) judgeExpect(p *Plan) {
 			}
 		}
 		if !found && len(p.Sources) > 0 {
-			d.errorAt("expect."+e.Signal.String(), "no source measures "+e.Signal.String(), "add "+list(fieldsOf(e.Signal))+" to the queries of a source")
+			d.errorAt("expect."+e.Signal.String(), "no source measures "+e.Signal.String(), "add "+list(fieldsOf(e.Signal))+" to the queries or fields of a source")
 		}
 	}
 }
 
-// lacks returns the queries that the source would need for a signal and does not have.
+// lacks returns the queries or fields that the source would need for a signal and does not have.
 func (s Source) lacks(signal guardrails.Signal) []string {
-	if s.Type == "alicloud" {
+	has := s.Queries
+	switch s.Type {
+	case typeAlicloud:
 		if signal == guardrails.Requests || signal == guardrails.StatusShare {
 			return nil
 		}
-		return fieldsOf(signal)
+	case typeCSVFile: // its columns show when it is read, and preflight reads it
+		return nil
+	case typeJSONHTTP:
+		has = s.JSON.Fields
 	}
 	var lacks []string
 	for _, f := range fieldsOf(signal) {
-		if s.Queries[f] == "" {
+		if has[f] == "" {
 			lacks = append(lacks, f)
 		}
 	}
@@ -153,12 +158,15 @@ func (d *decoder) judgeRuleSource(path string, p *Plan, r guardrails.Rule) {
 	}
 	if lacks := s.lacks(r.Signal); len(lacks) > 0 {
 		hint := "add it to sources." + s.Name + ".queries"
-		if s.Type == "alicloud" {
+		switch s.Type {
+		case typeJSONHTTP:
+			hint = "add it to sources." + s.Name + ".fields"
+		case typeAlicloud:
 			hint = "a source of type alicloud has requests and status_share"
 		}
 		d.errorAt(path+".source", "the source "+s.Name+" cannot tell "+r.Signal.String()+": it has no "+list(lacks), hint)
 	}
-	if r.PerPlatform && s.Labels["platform"] == "" {
+	if r.PerPlatform && !s.tells("platform") {
 		d.errorAt(path+".per", "the source "+s.Name+" does not tell platforms apart", "remove per")
 	}
 }

@@ -22,6 +22,7 @@ const (
 	kindURL
 	kindAddresses
 	kindCredentials
+	kindPath  // into JSON
 	kindTexts // a text, or a list of them
 	kindWords // a list of key.words
 	kindBake  // a duration, or a block
@@ -140,39 +141,6 @@ func expectKeys() []key {
 		{name: "response_size", kind: kindSigned, text: "The expected change of the bytes of a response, relative to before."},
 		{name: "requests", kind: kindSigned, text: "The expected change of the number of requests, relative to before."},
 		{name: "tls13_share", kind: kindAbove, text: "The share of handshakes that should negotiate TLS 1.3, as above 80%."},
-	}
-}
-
-func sourceKeys() []key {
-	return []key{
-		{name: "type", kind: kindWord, required: true, words: []string{"prometheus", "alicloud"}, text: "What answers: a Prometheus API, or the monitoring of the primary CDN (request counts and status shares)."},
-		{name: "url", kind: kindURL, text: "The whole URL of the Prometheus API. Needed for prometheus."},
-		{name: "credentials", kind: kindCredentials, fallback: "none", text: "Where the keys for the Prometheus API are, as for a CDN."},
-		{name: "settle", kind: kindDuration, fallback: "1m for prometheus, 8m for alicloud", text: "A minute is judged this long after it ended."},
-		{name: "labels", kind: kindBlock, fallback: "{platform: platform, cdn: cdn}", text: "The names of the labels that tell platforms and CDNs apart. Without one of them its rows are not told apart.", keys: []key{
-			{name: "platform", kind: kindText, text: "The label that holds the platform."},
-			{name: "cdn", kind: kindText, text: "The label that holds the CDN."},
-		}},
-		{name: "legs", kind: kindBlock, fallback: "{primary: primary, backup: backup}", text: "The values of the cdn label that mean each leg.", keys: []key{
-			{name: "primary", kind: kindTexts, required: true, text: "The value or values that mean the primary."},
-			{name: "backup", kind: kindTexts, text: "The value or values that mean the backup."},
-		}},
-		{name: "queries", kind: kindBlock, keys: queryKeys(), text: "One query a field. Each returns a sum over one minute, by the labels above."},
-	}
-}
-
-func queryKeys() []key {
-	return []key{
-		{name: "requests", kind: kindText, text: "Requests."},
-		{name: "errors", kind: kindText, text: "Requests that failed."},
-		{name: "total_ms", kind: kindText, text: "Milliseconds, summed over requests."},
-		{name: "tls_ms", kind: kindText, text: "Milliseconds of TLS handshakes, summed."},
-		{name: "tls", kind: kindText, text: "TLS handshakes."},
-		{name: "bytes", kind: kindText, text: "Bytes of responses, summed."},
-		{name: "tls13", kind: kindText, text: "Handshakes that negotiated TLS 1.3."},
-		{name: "status_2xx", kind: kindText, text: "Answers with a status of 200 to 299."},
-		{name: "status_4xx", kind: kindText, text: "Answers with a status of 400 to 499."},
-		{name: "status_5xx", kind: kindText, text: "Answers with a status of 500 to 599."},
 	}
 }
 

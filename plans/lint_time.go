@@ -11,12 +11,12 @@ func verifyTime(p *Plan) time.Duration {
 	return p.DNS.TTL + 5*time.Minute + carriedSettle(p) + 2*time.Minute
 }
 
-// carriedSettle is the settle time of the source that tells the carried share: the fastest with a cdn label, or the slowest of all.
+// carriedSettle is the settle time of the source that tells the carried share: the fastest that tells the CDNs apart, or the slowest of all.
 func carriedSettle(p *Plan) time.Duration {
 	fastest, slowest := forever, time.Duration(0)
 	for _, s := range p.Sources {
 		slowest = max(slowest, s.Settle)
-		if s.Labels["cdn"] != "" {
+		if s.tells("cdn") {
 			fastest = min(fastest, s.Settle)
 		}
 	}

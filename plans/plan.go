@@ -146,18 +146,6 @@ type Expectation struct {
 	Above  Percent // the value itself must exceed this, or 0
 }
 
-// Source is where minutes come from.
-type Source struct {
-	Name        string
-	Type        string                    // "prometheus" or "alicloud"
-	URL         string                    // prometheus only
-	Credentials string                    // prometheus only, as in CDN; "" asks without
-	Settle      time.Duration             // a minute is judged this long after it ended; default 1m for prometheus, 8m for alicloud
-	Labels      map[string]string         // prometheus only: "platform" and "cdn" -> label name; a key that is not there is not told apart
-	Legs        map[string]guardrails.Leg // value of the cdn label -> leg; nil without a cdn label
-	Queries     map[string]string         // field name -> query; nil for alicloud
-}
-
 // Step is one entry of steps or rollback.
 //
 //sumtype:decl

@@ -2,7 +2,6 @@ package plans
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
@@ -16,75 +15,6 @@ const slack = 2 * time.Minute
 
 // maxWindow is the longest window of a rule: sources are asked for at most 180 minutes at once.
 const maxWindow = 180 * time.Minute
-
-func source(b block) Source {
-	s := Source{
-		Name:        b.name,
-		Type:        b.word("type"),
-		URL:         readOr(b, "url", "", text(urlOf)),
-		Credentials: readOr(b, "credentials", "", text(credentialsOf)),
-	}
-	settle := time.Minute
-	if s.Type == "alicloud" {
-		settle = 8 * time.Minute
-	}
-	s.Settle = readOr(b, "settle", settle, scalar(durationOf))
-	labels, legs, queries := b.sub("labels"), b.sub("legs"), b.sub("queries")
-	if s.Type != "prometheus" {
-		return s
-	}
-	s.Labels = readLabels(labels)
-	if _, told := s.Labels["cdn"]; told {
-		s.Legs = readLegs(legs)
-	}
-	for _, k := range queries.keys {
-		if q, ok := read(queries, k.name, text(queryOf)); ok {
-			if s.Queries == nil {
-				s.Queries = map[string]string{}
-			}
-			s.Queries[k.name] = q
-		}
-	}
-	return s
-}
-
-func readLabels(b block) map[string]string {
-	if !b.written() {
-		return map[string]string{"platform": "platform", "cdn": "cdn"}
-	}
-	labels := map[string]string{}
-	for _, k := range b.keys {
-		if v, ok := read(b, k.name, text(labelOf)); ok {
-			labels[k.name] = v
-		}
-	}
-	return labels
-}
-
-// labelOf reads the name of a Prometheus label.
-func labelOf(s string) (string, *flaw) {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-	if s == "" || len(s) > 128 || strings.Trim(s, letters+"0123456789") != "" || !strings.ContainsAny(s[:1], letters) {
-		return "", &flaw{message: quoted(s) + " is not the name of a label", hint: "use letters, digits and underscores"}
-	}
-	return s, nil
-}
-
-func readLegs(b block) map[string]guardrails.Leg {
-	if !b.written() {
-		return map[string]guardrails.Leg{"primary": guardrails.Primary, "backup": guardrails.Backup}
-	}
-	legs := map[string]guardrails.Leg{}
-	for _, leg := range []guardrails.Leg{guardrails.Primary, guardrails.Backup} {
-		for _, v := range readList(b, leg.String(), text(lineOf)) {
-			if legs[v] != 0 {
-				b.d.errorAt(b.at(leg.String()), quoted(v)+" stands twice", "one value of the cdn label means one leg")
-			}
-			legs[v] = leg
-		}
-	}
-	return legs
-}
 
 func rule(b block) guardrails.Rule {
 	r := guardrails.Rule{

@@ -69,7 +69,7 @@ func kindSchema(k key) *jsonschema.Schema {
 	case kindCount:
 		return &jsonschema.Schema{Type: "integer", Minimum: "1"}
 	case kindText, kindName, kindDomain, kindUnsigned, kindSigned, kindPoints, kindOfExpected, kindAbove, kindDuration, kindMinutes,
-		kindClock, kindInstant, kindURL, kindCredentials, kindAddresses, kindTexts, kindBake:
+		kindClock, kindInstant, kindURL, kindCredentials, kindPath, kindAddresses, kindTexts, kindBake:
 		return textSchema(k)
 	}
 	panic("plans: no schema for the key " + k.name)
@@ -130,6 +130,7 @@ func grammarOf(k kind) grammar {
 		kindInstant:     {`^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})?$`, "2021-06-25T02:00:00"},
 		kindURL:         {`^https?://[^/?#@ ]+`, "https://host:port/path"},
 		kindAddresses:   {`^.+:[0-9]{1,5}$`, "[192.0.2.53:53]"},
+		kindPath:        {`^(\\[!-~]|[A-Za-z0-9_.: -]|[^\x00-\x7f])+$`, "data.items"},
 		kindCredentials: {`^(env|chain|(file|exec|systemd):.+)$`, ""},
 	}[k]
 }
