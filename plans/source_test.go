@@ -85,3 +85,12 @@ func TestPaths(t *testing.T) {
 		}
 	}
 }
+
+func TestTheReadmesSourceIsOne(t *testing.T) {
+	_, block, _ := strings.Cut(readFile(t, "README.md"), "```yaml\nsources:\n")
+	block, _, ok := strings.Cut(block, "```")
+	p := mustParse(t, strings.Replace(small, "  rum: ", block+"  rum: ", 1))
+	if s := p.Sources[0]; !ok || s.Name != "apm" || s.JSON.Fields["requests"] != "count" || s.Legs["ali"] != guardrails.Primary {
+		t.Errorf("source %+v of\n%s", s, block)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -60,6 +61,18 @@ func TestFormsOfOneFile(t *testing.T) {
 	}
 	if len(want) != 2 || want[0].Minute != first || want[1].Counts.Requests != 0.5 {
 		t.Errorf("rows %+v", want)
+	}
+}
+
+func TestTheReadmesFileIsOne(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "```csv\n")
+	text, _, ok := strings.Cut(text, "```")
+	if rows := decode(t, text); !ok || len(rows) != 2 || rows[1].Leg != guardrails.Backup || rows[0].Minute != first {
+		t.Errorf("rows %+v of\n%s", rows, text)
 	}
 }
 
