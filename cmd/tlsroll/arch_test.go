@@ -27,6 +27,7 @@ var law = map[string][]string{
 	"providers/qiniu":            {"providers", "plans", "guardrails"},
 	"providers/prometheus":       {"providers", "plans", "guardrails"},
 	"providers/csvfile":          {"providers", "plans", "guardrails"},
+	"providers/jsonhttp":         {"providers", "plans", "guardrails"},
 	"providers/tlsprobe":         {"providers", "plans", "guardrails"},
 	"providers/resolve":          {"providers", "plans", "guardrails"},
 	"providers/lab/world":        {"providers", "plans", "guardrails"},
