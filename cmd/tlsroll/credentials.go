@@ -30,6 +30,7 @@ type keyFile struct {
 	KeyID  string `json:"access_key_id"`
 	Secret string `json:"access_key_secret"`
 	Token  string `json:"security_token"`
+	Bearer string `json:"bearer_token"` // alone, and only for a source of type jsonhttp
 }
 
 // credentials returns where a provider's keys come from. Files and commands are asked anew for each call, so that temporary keys may
@@ -40,15 +41,15 @@ func credentials(io stdio, spec, provider string) (providers.CredentialsFunc, er
 	case "env", "":
 		return fromEnv(io, provider), nil
 	case "file":
-		return fromJSON("file:"+arg, func(context.Context) ([]byte, error) { return readKeyFile(arg) }), nil
+		return fromJSON(provider, "file:"+arg, func(context.Context) ([]byte, error) { return readKeyFile(arg) }), nil
 	case "systemd":
 		dir := io.getenv("CREDENTIALS_DIRECTORY")
 		if dir == "" {
 			return nil, errors.New("credentials systemd:" + arg + ": CREDENTIALS_DIRECTORY is not set; LoadCredential= in the unit sets it")
 		}
-		return fromJSON("systemd:"+arg, func(context.Context) ([]byte, error) { return readKeyFile(filepath.Join(dir, filepath.Base(arg))) }), nil
+		return fromJSON(provider, "systemd:"+arg, func(context.Context) ([]byte, error) { return readKeyFile(filepath.Join(dir, filepath.Base(arg))) }), nil
 	case "exec":
-		return fromJSON("exec", func(ctx context.Context) ([]byte, error) { return runHelper(ctx, io, arg) }), nil
+		return fromJSON(provider, "exec", func(ctx context.Context) ([]byte, error) { return runHelper(ctx, io, arg) }), nil
 	}
 	return nil, fmt.Errorf("credentials %q: this release knows env, file:PATH, exec:COMMAND and systemd:NAME", kind)
 }
@@ -76,15 +77,23 @@ func fromEnv(io stdio, provider string) providers.CredentialsFunc {
 	}
 }
 
-func fromJSON(name string, read func(context.Context) ([]byte, error)) providers.CredentialsFunc {
+func fromJSON(provider, name string, read func(context.Context) ([]byte, error)) providers.CredentialsFunc {
 	return func(ctx context.Context) (providers.Credentials, error) {
 		data, err := read(ctx)
 		if err != nil {
 			return providers.Credentials{}, denied(name, "cannot be read: "+err.Error())
 		}
 		var k keyFile
-		if json.Unmarshal(data, &k) != nil || k.KeyID == "" || k.Secret == "" {
-			return providers.Credentials{}, denied(name, `must hold {"access_key_id": …, "access_key_secret": …}, and may hold "security_token"`)
+		err = json.Unmarshal(data, &k)
+		forms := `must hold {"access_key_id": …, "access_key_secret": …}, and may hold "security_token"`
+		if provider == "jsonhttp" {
+			forms = `must hold {"bearer_token": …} or {"access_key_id": …, "access_key_secret": …}`
+			if err == nil && k.Bearer != "" && k.KeyID == "" {
+				return providers.Credentials{Token: providers.NewSecret(k.Bearer)}, nil
+			}
+		}
+		if err != nil || k.KeyID == "" || k.Secret == "" {
+			return providers.Credentials{}, denied(name, forms)
 		}
 		return providers.Credentials{KeyID: providers.NewSecret(k.KeyID), Secret: providers.NewSecret(k.Secret), Token: providers.NewSecret(k.Token)}, nil
 	}

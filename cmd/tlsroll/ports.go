@@ -16,6 +16,8 @@ import (
 	"github.com/tlsroll/tlsroll/plans"
 	"github.com/tlsroll/tlsroll/providers"
 	"github.com/tlsroll/tlsroll/providers/alicloud"
+	"github.com/tlsroll/tlsroll/providers/csvfile"
+	"github.com/tlsroll/tlsroll/providers/jsonhttp"
 	"github.com/tlsroll/tlsroll/providers/prometheus"
 	"github.com/tlsroll/tlsroll/providers/qiniu"
 	"github.com/tlsroll/tlsroll/providers/resolve"
@@ -127,16 +129,17 @@ func sources(std stdio, p *plans.Plan, l limiter, primaryKeys providers.Credenti
 }
 
 func source(std stdio, p *plans.Plan, s plans.Source, primaryKeys providers.CredentialsFunc) (providers.Metrics, error) {
+	keys, err := sourceCredentials(std, s)
+	if err != nil {
+		return nil, err
+	}
 	switch s.Type {
 	case "prometheus":
-		var keys providers.CredentialsFunc
-		if s.Credentials != "" {
-			var err error
-			if keys, err = credentials(std, s.Credentials, "prometheus"); err != nil {
-				return nil, err
-			}
-		}
 		return prometheus.New(s, prometheus.Options{Credentials: keys})
+	case "jsonhttp":
+		return jsonhttp.New(s, jsonhttp.Options{Credentials: keys})
+	case "csvfile":
+		return csvfile.New(s), nil
 	case "alicloud":
 		return alicloud.NewMonitor(p.Domain, alicloud.Options{Endpoint: p.Primary.Endpoint, Region: p.Primary.Region, Credentials: primaryKeys})
 	}
@@ -227,7 +230,7 @@ func withoutURL(err error) error {
 func loopback(p *plans.Plan) bool {
 	urls := []string{p.Primary.Endpoint, p.Backup.Endpoint, p.Backup.Analytics, p.DNS.Endpoint}
 	for _, s := range p.Sources {
-		if s.Type != "alicloud" {
+		if s.Type != "alicloud" && s.Type != "csvfile" { // the one asks the primary's endpoint, the other no address
 			urls = append(urls, s.URL)
 		}
 	}
