@@ -75,6 +75,26 @@ func TestFaultsShowInTheMinutesOfTheChangedLegOnly(t *testing.T) {
 	}
 }
 
+// "Before the change" is what the edges spoke at the start, whichever way the change goes.
+func TestTimesOfAFaultAreAgainstTheStart(t *testing.T) {
+	for fault, want := range map[world.Fault]measured{
+		world.Latency25: {total: 1.25, tls: 137.4 / 100.1},
+		world.TLSSlow:   {total: 296 / 255.5, tls: 1.60},
+	} {
+		cfg := config(fault)
+		cfg.State.Primary.TLS.Enabled = all
+		w := world.New(cfg, start)
+		set := w.State(start).Primary.TLS
+		set.Enabled = old
+		if _, err := w.WriteTLS(start, plans.TLSWrite{Set: &set}); err != nil {
+			t.Fatal(err)
+		}
+		got := measure(w, guardrails.Primary)
+		near(t, fault.String()+": total time", got.total, want.total, 0.02)
+		near(t, fault.String()+": TLS time", got.tls, want.tls, 0.02)
+	}
+}
+
 func TestFaultWithoutChangeDoesNothing(t *testing.T) {
 	healthy := world.New(config(world.None), start).Minutes(after(time.Hour), world.RUM, guardrails.MinuteOf(start), guardrails.MinuteOf(start)+50)
 	for _, f := range world.Faults() {

@@ -16,6 +16,7 @@ type exposure struct {
 	modern  float64 // nothing older than TLS 1.3 was on: old stacks fail
 	closed  float64 // no version was on: everybody fails
 	changed float64 // the settings were not those of the start
+	before  float64 // TLS 1.3 would have been on without the change
 }
 
 // mix is what a minute's counts follow from.
@@ -64,8 +65,14 @@ func (x *exposure) add(set, start plans.TLSSet, leg guardrails.Leg, part float64
 	case old == 0:
 		x.modern += part
 	}
-	if leg == guardrails.Primary && set != start {
+	if leg == guardrails.Backup {
+		start = set // nobody changes it
+	}
+	if set != start {
 		x.changed += part
+	}
+	if start.Has(plans.TLS13) {
+		x.before += part
 	}
 }
 
@@ -103,8 +110,9 @@ func (w *World) platformMinute(p Platform, demand float64, x exposure) guardrail
 	if x.tls13 == 1 && x.modern == 0 {
 		c.TLS13 = c.TLS - min(w.count(c.TLS*oldStacks), c.TLS)
 	}
-	total := slower(blend(p.Total12, p.Total13, new13), p.Total12, e.total, met)
-	tls := slower(blend(p.TLS12, p.TLS13, new13), p.TLS12, e.tls, met)
+	old13 := x.before * (1 - oldStacks)
+	total := slower(blend(p.Total12, p.Total13, new13), blend(p.Total12, p.Total13, old13), e.total, met)
+	tls := slower(blend(p.TLS12, p.TLS13, new13), blend(p.TLS12, p.TLS13, old13), e.tls, met)
 	size := p.Bytes * (1 + met*e.size)
 	// Spreads of single requests around their means, as shares of the mean.
 	c.TotalMS = math.Round(c.Requests * w.mean(total, 0.8, c.Requests))
