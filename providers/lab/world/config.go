@@ -3,7 +3,6 @@ package world
 import (
 	"time"
 
-	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
 )
 
@@ -22,12 +21,18 @@ type Config struct {
 	PrimaryEdgeNames []string // ip:port as handshakes report it; generated when empty
 	BackupEdgeNames  []string
 
-	Location   *time.Location // of the daily shape; default UTC
+	Location   *time.Location // of civil days and hours; default UTC
 	Seed       uint64
 	Fault      Fault // default None
-	Quiet      bool  // no noise, no caches, every minute complete as soon as it ends
+	Quiet      bool  // no noise, no caches, days alike, every minute complete as soon as it ends
 	ZeroWeight bool  // the DNS API takes a weight of 0
 	Platforms  []Platform
+
+	// How the civil days differ from that of the start, which is as Platforms say: standard deviations as shares of the usual, 0..0.3.
+	DayDemand float64 // of a day's requests; default 0.05, negative is none
+	DayTimes  float64 // of a day's total and handshake times; default 0.03, negative is none
+	// NightRise is how much longer both times are at 06:00 than at 02:00, on every day, as a share. They fall back by 11:00.
+	NightRise float64 // default 0.02, none in a quiet world; negative is none
 
 	PropagationDNS time.Duration // API to authoritative servers; default 5 s, negative is none
 	PropagationTLS time.Duration // API to the last edge; default 90 s, negative is none. The API says success after two thirds of it
@@ -85,6 +90,11 @@ func (c Config) withDefaults() Config {
 	}
 	c.PrimaryEdges = countEdges(c.PrimaryEdges, c.PrimaryEdgeNames)
 	c.BackupEdges = countEdges(c.BackupEdges, c.BackupEdgeNames)
+	if c.Quiet {
+		c.DayDemand, c.DayTimes, c.NightRise = 0, 0, max(c.NightRise, 0)
+	} else {
+		c.DayDemand, c.DayTimes, c.NightRise = shareOr(c.DayDemand, 0.05), shareOr(c.DayTimes, 0.03), shareOr(c.NightRise, 0.02)
+	}
 	c.PropagationDNS = delayOr(c.PropagationDNS, 5*time.Second)
 	c.PropagationTLS = delayOr(c.PropagationTLS, 90*time.Second)
 	return c
@@ -110,6 +120,16 @@ func delayOr(d, standard time.Duration) time.Duration {
 	return d
 }
 
+func shareOr(share, standard float64) float64 {
+	switch {
+	case share < 0:
+		return 0
+	case share == 0:
+		return standard
+	}
+	return share
+}
+
 // ttl is the TTL of the pair's answers; 60 s when the records tell none.
 func (w *World) ttl() time.Duration {
 	p, b, ok := w.state.Pair(w.cfg.Line)
@@ -117,21 +137,4 @@ func (w *World) ttl() time.Duration {
 		return time.Minute
 	}
 	return max(p.TTL, b.TTL)
-}
-
-// day returns the share of the peak that each hour of the day starts with. It falls by a fifth an hour around 02:00, where it is about
-// a third, and peaks at 14:00.
-func day() [25]float64 {
-	return [25]float64{
-		0.60, 0.48, 0.39, 0.32, 0.28, 0.27, 0.33, 0.45, 0.60, 0.75, 0.86, 0.93,
-		0.97, 0.99, 1.00, 0.98, 0.96, 0.94, 0.93, 0.94, 0.95, 0.93, 0.85, 0.73, 0.60,
-	}
-}
-
-// busy is the demand of a minute as a share of the peak.
-func (w *World) busy(m guardrails.Minute) float64 {
-	at := m.Start().In(w.cfg.Location)
-	hours := day()
-	h, part := at.Hour(), float64(at.Minute())/60
-	return hours[h] + (hours[h+1]-hours[h])*part
 }

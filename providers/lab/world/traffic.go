@@ -78,13 +78,14 @@ func (x *exposure) add(set, start plans.TLSSet, leg guardrails.Leg, part float64
 
 // roll fills the counts of one minute, platform by platform, primary before backup, and the statuses that the edges saw.
 func (w *World) roll(m guardrails.Minute, x mix, counts []guardrails.Counts, statuses *legStatuses) {
+	demand, times := w.weather(m)
 	w.seed(int64(m), forCounts)
-	demand := w.busy(m) * w.wobble(0.02)
+	demand *= w.wobble(0.02)
 	var served [2]float64
 	for i, p := range w.cfg.Platforms {
 		shares := [2]float64{x.share, 1 - x.share}
 		for leg := range shares {
-			c := w.platformMinute(p, p.Peak*demand*shares[leg], x.legs[leg])
+			c := w.platformMinute(p, p.Peak*demand*shares[leg], times, x.legs[leg])
 			counts[2*i+leg] = c
 			served[leg] += c.Requests - c.Errors
 		}
@@ -94,7 +95,7 @@ func (w *World) roll(m guardrails.Minute, x mix, counts []guardrails.Counts, sta
 	}
 }
 
-func (w *World) platformMinute(p Platform, demand float64, x exposure) guardrails.Counts {
+func (w *World) platformMinute(p Platform, demand, times float64, x exposure) guardrails.Counts {
 	e, met := w.effect, x.changed
 	c := guardrails.Counts{
 		Has: guardrails.HasRequests | guardrails.HasErrors | guardrails.HasTotalMS | guardrails.HasTLSMS | guardrails.HasTLS |
@@ -111,8 +112,8 @@ func (w *World) platformMinute(p Platform, demand float64, x exposure) guardrail
 		c.TLS13 = c.TLS - min(w.count(c.TLS*oldStacks), c.TLS)
 	}
 	old13 := x.before * (1 - oldStacks)
-	total := slower(blend(p.Total12, p.Total13, new13), blend(p.Total12, p.Total13, old13), e.total, met)
-	tls := slower(blend(p.TLS12, p.TLS13, new13), blend(p.TLS12, p.TLS13, old13), e.tls, met)
+	total := times * slower(blend(p.Total12, p.Total13, new13), blend(p.Total12, p.Total13, old13), e.total, met)
+	tls := times * slower(blend(p.TLS12, p.TLS13, new13), blend(p.TLS12, p.TLS13, old13), e.tls, met)
 	size := p.Bytes * (1 + met*e.size)
 	// Spreads of single requests around their means, as shares of the mean.
 	c.TotalMS = math.Round(c.Requests * w.mean(total, 0.8, c.Requests))

@@ -116,13 +116,3 @@ func TestQuietWorldIsExact(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
-
-func TestWeekBeforeRepeatsTheShape(t *testing.T) {
-	w := world.New(config(world.None), start)
-	hour := func(d time.Duration) float64 {
-		return sums(w, guardrails.Primary, after(d), after(d+time.Hour)).Requests + sums(w, guardrails.Backup, after(d), after(d+time.Hour)).Requests
-	}
-	lastWeek := hour(-7 * 24 * time.Hour)
-	near(t, "an hour of last week against the same hour before the start", lastWeek/hour(-24*time.Hour), 1, 0.02)
-	near(t, "the peak at 14:00", hour(-12*time.Hour)/60, 21_000*0.99, 300)
-}

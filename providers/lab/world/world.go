@@ -12,6 +12,9 @@
 //     minutes, and part of a minute's requests stays on last minute's connections.
 //   - A fault acts on the requests that meet the change, on the primary, while it is live on the edges; [Faults] lists the exceptions.
 //
+// The figures of Config are those of the civil day of the start. Every other day, of the weeks before and of the time after, has its own
+// level of demand and times; the shape of the hours is the same.
+//
 // A World belongs to one goroutine at a time.
 package world
 
@@ -46,6 +49,7 @@ type World struct {
 	asked      int          // API calls counted by Refuse
 	log        []Write
 
+	today    int64 // the civil day of the start
 	crowd    *population
 	first    guardrails.Minute // oldest minute kept
 	next     guardrails.Minute // first minute not computed yet
@@ -58,7 +62,7 @@ func New(cfg Config, start time.Time) *World {
 	cfg = cfg.withDefaults()
 	pcg := rand.NewPCG(cfg.Seed, 0)
 	w := &World{
-		cfg: cfg, effect: cfg.Fault.effect(), state: copyState(cfg.State), now: start,
+		cfg: cfg, effect: cfg.Fault.effect(), state: copyState(cfg.State), now: start, today: civilDay(start.In(cfg.Location)),
 		pcg: pcg, rnd: rand.New(pcg), //nolint:gosec // a reproducible model, not a secret
 	}
 	begin := start.Add(-History)
@@ -174,6 +178,8 @@ const (
 	forAnswers
 	forHandshakes
 	forPast
+	forDayDemand
+	forDayTimes
 )
 
 func copyState(s plans.State) plans.State {
