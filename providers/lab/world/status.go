@@ -63,7 +63,7 @@ func codesOf(st [statusCodes]float64, part float64) []Code {
 
 // statusCounts sums codes by class.
 func statusCounts(codes []Code) guardrails.Counts {
-	c := guardrails.Counts{Has: guardrails.HasRequests | guardrails.HasStatus | guardrails.HasBytes}
+	c := guardrails.Counts{Has: guardrails.HasRequests | guardrails.HasStatus}
 	for _, k := range codes {
 		c.Requests += k.Count
 		switch k.Status / 100 {

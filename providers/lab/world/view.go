@@ -64,9 +64,7 @@ func (w *World) Minutes(now time.Time, view View, from, to guardrails.Minute) []
 		return rows
 	}
 	for _, c := range w.Codes(now, view.leg(), from, to) {
-		counts := statusCounts(c.Codes)
-		counts.Bytes = c.Bytes
-		rows = append(rows, guardrails.Row{Leg: view.leg(), Minute: c.Minute, Counts: counts})
+		rows = append(rows, guardrails.Row{Leg: view.leg(), Minute: c.Minute, Counts: statusCounts(c.Codes)})
 	}
 	return rows
 }
