@@ -32,7 +32,7 @@ func (w *World) WriteDNS(now time.Time, d plans.DNSWrite) error {
 	d.RecordID, d.Leg = r.ID, w.legOf(*r)
 	before := w.shareAsked()
 	if after, ok := w.state.Weights(w.cfg.Line); ok && w.dnsDown(now, float64(d.Apply(after).Share())/100) {
-		return refused(opWeight, providers.Transient, "ServiceUnavailable", "The service is unavailable.")
+		return refused(opOf(d.Action), providers.Transient, "ServiceUnavailable", "The service is unavailable.")
 	}
 	switch d.Action {
 	case plans.SetWeight:
@@ -55,6 +55,13 @@ const (
 	opWeight = "alidns:UpdateDNSSLBWeight" //nolint:gosec // the name of an API call
 	opStatus = "alidns:SetDomainRecordStatus"
 )
+
+func opOf(a plans.WeightAction) string {
+	if a == plans.SetWeight {
+		return opWeight
+	}
+	return opStatus
+}
 
 func (w *World) findRecord(d plans.DNSWrite) (int, error) {
 	id := d.RecordID

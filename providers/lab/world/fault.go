@@ -30,6 +30,9 @@ const (
 	EdgeWrongCert
 	Drift
 	RollbackDNSDown
+	TooGood
+	NaN
+	Gaps
 )
 
 // FaultText is one line of the list of faults.
@@ -48,8 +51,17 @@ type effect struct {
 	lost      float64 // share of requests that nobody ever counts
 	everyLeg  bool    // the backup's requests suffer too, in the same minutes
 	flap      bool    // it comes and goes every few minutes
-	blind     bool    // client measurements of the primary are missing
+	measured  damage  // what happens to the client measurements of the primary
 }
+
+// damage is what happens to client measurements on their way to the metric system. The zero damage is none.
+type damage int
+
+const (
+	vanish damage = iota + 1 // none arrives
+	poison                   // the sums are NaN
+	skip                     // one minute in six never arrives
+)
 
 type faultEntry struct {
 	fault  Fault
@@ -69,23 +81,30 @@ func catalogue() []faultEntry {
 		{SizeDrop, "size-drop", "Answers of the primary are 40 % smaller while the change is live.", effect{size: -0.40}},
 		{Status5xx, "status-5xx", "8 % of the primary's answers become 502 while the change is live.", effect{status5xx: 0.08}},
 		{Silence, "silence", "70 % of the primary's requests vanish uncounted while the change is live.", effect{lost: 0.70}},
-		{Blind, "blind", "Client measurements of the primary are missing while the change is live.", effect{blind: true}},
+		{Blind, "blind", "Client measurements of the primary are missing while the change is live.", effect{measured: vanish}},
 		{CommonCause, "common-cause", "10 % of the requests fail on both CDNs while the change is live.", effect{failing: 0.10, everyLeg: true}},
 		{Flap, "flap", "15 % of the primary's requests fail for 6 minutes of every 12 while the change is live.", effect{failing: 0.15, flap: true}},
-		{Throttle, "throttle", "Every cloud API refuses the first two of every five calls.", effect{}},
+		{Throttle, "throttle", "The cloud APIs refuse the first two of every five calls.", effect{}},
 		{DNSStuck, "dns-stuck", "After the first change of weight the authoritative servers keep the old weights for 25 minutes.", effect{}},
 		{TLSStuck, "tls-stuck", "The change is accepted and stays configuring for ever; setting it back works.", effect{}},
 		{
-			EdgeWrongCert, "edge-wrong-cert", "The primary's last edge shows a certificate for another name while the change is live there.",
+			EdgeWrongCert, "edge-wrong-cert",
+			"The primary's last edge shows a certificate for another name while the change is live there, and 2 % of the primary's requests fail.",
 			// Too few to breach a guardrail: handshakes alone show it.
 			effect{failing: 0.02},
 		},
 		{Drift, "drift", "Ten minutes after the change is live everywhere, another hand sets the backup's weight to 50.", effect{}},
 		{
 			RollbackDNSDown, "rollback-dns-down",
-			"As errors-10, and for 15 minutes from the first attempt to lower the primary's share while the change is live no weight can be written.",
+			"As errors-10, and for 15 minutes from the first attempt to lower the primary's share while the change is live no record can be written.",
 			effect{failing: 0.10},
 		},
+		{
+			TooGood, "too-good", "Total time on the primary is 45 % below what it was before the change while it is live, and no more requests fail.",
+			effect{total: -0.45},
+		},
+		{NaN, "nan", "The sums of the primary's client measurements are NaN while the change is live.", effect{measured: poison}},
+		{Gaps, "gaps", "One minute in six of the primary's client measurements never appears while the change is live.", effect{measured: skip}},
 	}
 }
 

@@ -1,6 +1,8 @@
 package world_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +56,7 @@ func TestFaultsShowInTheMinutesOfTheChangedLegOnly(t *testing.T) {
 		world.CommonCause:   with(func(m *measured) { m.errors = 0.10 }),
 		world.Flap:          with(func(m *measured) { m.errors = 0.0775 }),
 		world.EdgeWrongCert: with(func(m *measured) { m.errors = 0.02 }),
+		world.TooGood:       with(func(m *measured) { m.total = 0.55 }),
 	} {
 		w := world.New(config(fault), start)
 		turnOn(t, w, start)
@@ -80,6 +83,7 @@ func TestTimesOfAFaultAreAgainstTheStart(t *testing.T) {
 	for fault, want := range map[world.Fault]measured{
 		world.Latency25: {total: 1.25, tls: 137.4 / 100.1},
 		world.TLSSlow:   {total: 296 / 255.5, tls: 1.60},
+		world.TooGood:   {total: 0.55, tls: 137.4 / 100.1},
 	} {
 		cfg := config(fault)
 		cfg.State.Primary.TLS.Enabled = all
@@ -92,6 +96,92 @@ func TestTimesOfAFaultAreAgainstTheStart(t *testing.T) {
 		got := measure(w, guardrails.Primary)
 		near(t, fault.String()+": total time", got.total, want.total, 0.02)
 		near(t, fault.String()+": TLS time", got.tls, want.tls, 0.02)
+	}
+}
+
+func TestCommonCauseIsInTheSameMinutesOnBothCDNs(t *testing.T) {
+	cfg := config(world.CommonCause)
+	cfg.PropagationTLS = -1
+	w := world.New(cfg, start)
+	turnOn(t, w, after(10*time.Minute))
+	set := w.State(after(30 * time.Minute)).Primary.TLS
+	set.Enabled = old
+	if _, err := w.WriteTLS(after(30*time.Minute), plans.TLSWrite{Set: &set}); err != nil {
+		t.Fatal(err)
+	}
+	bad := func(leg guardrails.Leg) []guardrails.Minute {
+		var list []guardrails.Minute
+		for m := range guardrails.Minute(40) {
+			at := after(time.Duration(m) * time.Minute)
+			if c := sums(w, leg, at, at.Add(time.Minute)); c.Errors/c.Requests > 0.05 {
+				list = append(list, m)
+			}
+		}
+		return list
+	}
+	var want []guardrails.Minute
+	for m := guardrails.Minute(10); m < 30; m++ {
+		want = append(want, m)
+	}
+	if diff := cmp.Diff([][]guardrails.Minute{want, want}, [][]guardrails.Minute{bad(guardrails.Primary), bad(guardrails.Backup)}); diff != "" {
+		t.Errorf("minutes with errors on the primary and on the backup (-want +got)\n%s", diff)
+	}
+}
+
+func TestNaNIsWhatNobodyCanCountWith(t *testing.T) {
+	w := world.New(config(world.NaN), start)
+	turnOn(t, w, start)
+	from, to := guardrails.MinuteOf(start)-10, guardrails.MinuteOf(start)+10
+	now := after(time.Hour)
+	stored := w.Measured(now, from, to)
+	rows := w.Minutes(now, world.RUM, from, to)
+	if len(rows) != 21*4 || len(stored) != len(rows) {
+		t.Fatalf("%d rows of %d stored, want one for each of 21 minutes, platform and leg", len(rows), len(stored))
+	}
+	for i, r := range rows {
+		c := stored[i].Counts
+		bad := r.Leg == guardrails.Primary && !r.Minute.Start().Before(start)
+		switch nan := [...]bool{math.IsNaN(c.TotalMS), math.IsNaN(c.TLSMS), math.IsNaN(c.Bytes)}; {
+		case nan != [...]bool{bad, bad, bad} || c.Requests == 0 || c.TLS == 0 || math.IsNaN(c.Errors):
+			t.Errorf("stored: %+v, want NaN in the sums alone: %v", stored[i], bad)
+		case bad && (r.Unknown != guardrails.NotANumber || r.Counts != guardrails.Counts{}):
+			t.Errorf("%+v, want a row that is not a number, without counts", r)
+		case !bad && (r.Unknown != 0 || r.Counts != c):
+			t.Errorf("%+v, want %+v", r, c)
+		}
+	}
+}
+
+func TestGapsSkipOneMinuteInSix(t *testing.T) {
+	w := world.New(config(world.Gaps), start)
+	turnOn(t, w, start)
+	from := guardrails.MinuteOf(start)
+	var seen, control []guardrails.Minute
+	for _, r := range w.Minutes(after(2*time.Hour), world.RUM, from-60, from+59) {
+		switch {
+		case r.Platform != "ios":
+		case r.Leg == guardrails.Primary:
+			seen = append(seen, r.Minute)
+		default:
+			control = append(control, r.Minute)
+		}
+	}
+	if len(control) != 120 || len(seen) != 110 || seen[59] != from-1 {
+		t.Fatalf("%d minutes of the backup and %d of the primary, want all 120, and all but one in six of the later 60", len(control), len(seen))
+	}
+	var last guardrails.Minute
+	for i := 60; i < len(seen); i++ {
+		if seen[i]-seen[i-1] == 1 {
+			continue
+		}
+		if gap := seen[i] - 1; seen[i]-seen[i-1] != 2 || last != 0 && gap-last != 6 {
+			t.Errorf("after minute %d comes %d; the gap before was %d", seen[i-1]-from, seen[i]-from, last-from)
+		} else {
+			last = gap
+		}
+	}
+	if got := w.Minutes(after(2*time.Hour), world.EdgePrimary, from, from+59); len(got) != 60 {
+		t.Errorf("the CDN's own monitoring has %d of 60 minutes", len(got))
 	}
 }
 
@@ -236,6 +326,10 @@ func TestRollbackFindsDNSDown(t *testing.T) {
 		if err := w.WriteDNS(after(at), back); providers.KindOf(err) != providers.Transient {
 			t.Errorf("after %v: error %v, want transient", at, err)
 		}
+	}
+	status := plans.DNSWrite{Leg: guardrails.Primary, Action: plans.DisableRecord}
+	if err := w.WriteDNS(after(44*time.Minute), status); providers.KindOf(err) != providers.Transient || !strings.Contains(err.Error(), "alidns:SetDomainRecordStatus") {
+		t.Errorf("disabling a record: error %v, want transient", err)
 	}
 	if err := w.WriteDNS(after(46*time.Minute), back); err != nil {
 		t.Errorf("after the outage: %v", err)

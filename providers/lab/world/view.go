@@ -54,18 +54,35 @@ const (
 
 // Minutes returns the minutes from..to, both included, that a view shows at now. RUM has a row for each platform and leg, edge views one
 // row with Platform "". Minutes that are not visible yet are absent, and so are edge minutes without traffic. Minutes older than
-// [History] before the start repeat the daily shape at the first share.
+// [History] before the start are computed when they are asked for, at the first share: a week of them takes about a tenth of a
+// second.
+//
+// Rows are as an adapter delivers them: a row with a NaN in its sums is NotANumber and has no counts.
 func (w *World) Minutes(now time.Time, view View, from, to guardrails.Minute) []guardrails.Row {
-	var rows []guardrails.Row
 	if view == RUM {
-		w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
-			rows = w.rumRows(rows, m, counts, w.rumPart(m, now))
-		})
+		rows := w.Measured(now, from, to)
+		if w.effect.measured == poison {
+			for i := range rows {
+				if r := &rows[i]; math.IsNaN(r.Counts.TotalMS) {
+					r.Unknown, r.Counts = guardrails.NotANumber, guardrails.Counts{}
+				}
+			}
+		}
 		return rows
 	}
+	var rows []guardrails.Row
 	for _, c := range w.Codes(now, view.leg(), from, to) {
 		rows = append(rows, guardrails.Row{Leg: view.leg(), Minute: c.Minute, Counts: statusCounts(c.Codes)})
 	}
+	return rows
+}
+
+// Measured returns what the metric system holds of the client measurements: the rows of the view [RUM], with NaN where it holds NaN.
+func (w *World) Measured(now time.Time, from, to guardrails.Minute) []guardrails.Row {
+	var rows []guardrails.Row
+	w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
+		rows = w.rumRows(rows, m, counts, w.rumPart(m, now))
+	})
 	return rows
 }
 
@@ -127,16 +144,33 @@ func (w *World) rumRows(rows []guardrails.Row, m guardrails.Minute, counts []gua
 	if part == 0 {
 		return rows
 	}
+	harm := w.damage(m)
 	for i, c := range counts {
 		leg := guardrails.Leg(i%2 + 1)
-		if w.effect.blind && leg == guardrails.Primary && w.exposed(m, leg).changed > 0 {
-			continue
+		r := guardrails.Row{Platform: w.cfg.Platforms[i/2].Name, Leg: leg, Minute: m, Counts: cutCounts(c, part)}
+		if leg == guardrails.Primary {
+			switch harm {
+			case vanish, skip:
+				continue
+			case poison:
+				r.Counts.TotalMS, r.Counts.TLSMS, r.Counts.Bytes = math.NaN(), math.NaN(), math.NaN()
+			}
 		}
-		rows = append(rows, guardrails.Row{
-			Platform: w.cfg.Platforms[i/2].Name, Leg: leg, Minute: m, Counts: cutCounts(c, part),
-		})
+		rows = append(rows, r)
 	}
 	return rows
+}
+
+// gapEvery is how many minutes there are to one that is skipped.
+const gapEvery = 6
+
+// damage is what happens to the primary's measurements of a minute.
+func (w *World) damage(m guardrails.Minute) damage {
+	harm := w.effect.measured
+	if harm == 0 || harm == skip && m%gapEvery != 0 || w.exposed(m, guardrails.Primary).changed == 0 {
+		return 0
+	}
+	return harm
 }
 
 // rumPart is how complete a minute of client measurements is at now, 0 while it cannot be seen.

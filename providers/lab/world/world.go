@@ -10,7 +10,8 @@
 //     one after another within Config.PropagationTLS.
 //   - Weight is not traffic: about 300 resolvers of unequal size cache one answer each, 3 % of the demand stretches the TTL to five
 //     minutes, and part of a minute's requests stays on last minute's connections.
-//   - A fault acts on the requests that meet the change, on the primary, while it is live on the edges; [Faults] lists the exceptions.
+//   - A fault acts on the requests that meet the change, or on what is measured of them, on the primary, while it is live on the edges;
+//     [Faults] lists the exceptions.
 //
 // The figures of Config are those of the civil day of the start. Every other day, of the weeks before and of the time after, has its own
 // level of demand and times; the shape of the hours is the same.
