@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
-	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
 
-// maxPoints is the limit of the real query API for one series.
-const maxPoints = 11_000
+// What a real server does unless it is told otherwise: it answers at most 11,000 steps a query, and forgets after 15 days.
+const (
+	maxSteps = 11_000
+	kept     = 15 * 24 * time.Hour
+)
 
 // servePrometheus serves the parts of the Prometheus HTTP API that a metric source uses. A sample at T describes (T − 60 s, T].
 func (l *Lab) servePrometheus(rw http.ResponseWriter, r *http.Request) {
@@ -87,7 +89,7 @@ func (l *Lab) queryRange(now time.Time, params map[string]string) (object, error
 		return nil, badData("step is not a positive duration")
 	case end.Before(start):
 		return nil, badData("end timestamp must not be before start time")
-	case end.Sub(start)/step >= maxPoints:
+	case end.Sub(start)/step > maxSteps:
 		return nil, badData("exceeded maximum resolution of 11,000 points per timeseries")
 	}
 	rows := l.rows(now, minuteBefore(start), minuteBefore(end))
@@ -151,7 +153,8 @@ func (l *Lab) series() []series {
 
 func (l *Lab) rows(now time.Time, from, to guardrails.Minute) map[key]guardrails.Counts {
 	rows := map[key]guardrails.Counts{}
-	for _, r := range l.world.Minutes(now, world.RUM, from, to) {
+	from = max(from, guardrails.MinuteOf(now.Add(-kept)))
+	for _, r := range l.world.Measured(now, from, to) {
 		rows[key{series{r.Platform, r.Leg}, r.Minute}] = r.Counts
 	}
 	return rows

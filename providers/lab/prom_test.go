@@ -118,3 +118,52 @@ func TestPrometheusErrors(t *testing.T) {
 		t.Errorf("another path: %d", a.status)
 	}
 }
+
+// The past week is there, within the server's limit for one answer.
+func TestAWeekOfSamples(t *testing.T) {
+	l := start(t, lab.Options{World: world.Config{Seed: 3}})
+	ask := func(from, to time.Time, step string) answer {
+		return prom(t, l, http.MethodGet, "/api/v1/query_range", url.Values{"query": {requestsQuery}, "start": {unix(from)}, "end": {unix(to)}, "step": {step}})
+	}
+	end := night.Add(-time.Minute)
+	for name, row := range map[string]struct {
+		from    time.Time
+		samples int
+	}{
+		"a week":                         {night.AddDate(0, 0, -7), 7 * 24 * 60},
+		"as many steps as there may be":  {end.Add(-11_000 * time.Minute), 11_001},
+		"an hour, eight days ago":        {night.AddDate(0, 0, -8), 60},
+		"what is older than it is kept ": {night.AddDate(0, 0, -16), 0},
+	} {
+		to := end
+		if row.samples <= 60 {
+			to = row.from.Add(59 * time.Minute)
+		}
+		a := ask(row.from, to, "60")
+		if n := length(at(a.body, "data", "result")); a.status != 200 || (n == 4) != (row.samples > 0) {
+			t.Fatalf("%s: HTTP %d, %d series", name, a.status, n)
+		}
+		for i := range length(at(a.body, "data", "result")) {
+			if n := length(at(a.body, "data", "result", i, "values")); n != row.samples {
+				t.Errorf("%s: series %d has %d samples, want %d", name, i, n, row.samples)
+			}
+		}
+	}
+	if a := ask(end.Add(-11_001*time.Minute), end, "60"); a.status != 400 || !strings.Contains(a.raw, "11,000 points") {
+		t.Errorf("one step more: HTTP %d %.200s", a.status, a.raw)
+	}
+	var want, got []any
+	l.With(func(now time.Time, w *world.World) {
+		m := guardrails.MinuteOf(night.AddDate(0, 0, -7))
+		for _, r := range w.Minutes(now, world.RUM, m, m) {
+			want = append(want, trim(r.Counts.Requests))
+		}
+	})
+	a := ask(night.AddDate(0, 0, -7).Add(time.Minute), night.AddDate(0, 0, -7).Add(time.Minute), "60")
+	for i := range length(at(a.body, "data", "result")) {
+		got = append(got, at(a.body, "data", "result", i, "values", 0, 1))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a minute of last week (-want +got)\n%s", diff)
+	}
+}
