@@ -19,7 +19,7 @@ func (w *World) ports() engine.Ports {
 		if s.Type == "alicloud" {
 			view = world.EdgePrimary
 		}
-		sources[s.Name] = source{w, view}
+		sources[s.Name] = source{w, view, s.Type == "alicloud"}
 	}
 	return engine.Ports{
 		Primary: primary{w}, Backup: backup{w}, DNS: records{w}, Sources: sources, Prober: prober{w}, Resolver: resolver{w},
@@ -38,8 +38,15 @@ const (
 	throttlePause = time.Second
 )
 
-// with runs f on the model at the present instant, unless the fault refuses the call.
-func (w *World) with(api string, f func(m *world.World, now time.Time) error) error {
+// look runs f on the model at the present instant.
+func (w *World) look(f func(m *world.World, now time.Time)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(w.model, w.cursor)
+}
+
+// call does the same by a cloud API, which the fault may refuse.
+func (w *World) call(api string, f func(m *world.World, now time.Time) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for try := 1; ; try++ {
@@ -58,7 +65,7 @@ type primary struct{ w *World }
 
 // Read implements engine.CDN.
 func (p primary) Read(context.Context) (s plans.CDNState, err error) {
-	err = p.w.with("cdn:DescribeCdnDomainConfigs", func(m *world.World, now time.Time) error {
+	err = p.w.call("cdn:DescribeCdnDomainConfigs", func(m *world.World, now time.Time) error {
 		s = m.State(now).Primary
 		return nil
 	})
@@ -67,7 +74,7 @@ func (p primary) Read(context.Context) (s plans.CDNState, err error) {
 
 // SetTLS implements engine.TLSSetter.
 func (p primary) SetTLS(_ context.Context, t plans.TLSWrite) error {
-	return p.w.with("cdn:BatchSetCdnDomainConfig", func(m *world.World, now time.Time) error {
+	return p.w.call("cdn:BatchSetCdnDomainConfig", func(m *world.World, now time.Time) error {
 		_, err := m.WriteTLS(now, t)
 		return err
 	})
@@ -77,7 +84,7 @@ type backup struct{ w *World }
 
 // Read implements engine.CDN.
 func (b backup) Read(context.Context) (s plans.CDNState, err error) {
-	err = b.w.with("qiniu:GetDomain", func(m *world.World, now time.Time) error {
+	err = b.w.call("qiniu:GetDomain", func(m *world.World, now time.Time) error {
 		s = m.State(now).Backup
 		return nil
 	})
@@ -88,7 +95,7 @@ type records struct{ w *World }
 
 // Read implements engine.DNS.
 func (r records) Read(context.Context) (s plans.DNSState, err error) {
-	err = r.w.with("alidns:DescribeSubDomainRecords", func(m *world.World, now time.Time) error {
+	err = r.w.call("alidns:DescribeSubDomainRecords", func(m *world.World, now time.Time) error {
 		s = m.State(now).DNS
 		return nil
 	})
@@ -97,17 +104,22 @@ func (r records) Read(context.Context) (s plans.DNSState, err error) {
 
 // Write implements engine.DNS.
 func (r records) Write(_ context.Context, d plans.DNSWrite) error {
-	return r.w.with("alidns:UpdateDNSSLBWeight", func(m *world.World, now time.Time) error { return m.WriteDNS(now, d) })
+	return r.w.call("alidns:UpdateDNSSLBWeight", func(m *world.World, now time.Time) error { return m.WriteDNS(now, d) })
 }
 
 type source struct {
-	w    *World
-	view world.View
+	w     *World
+	view  world.View
+	cloud bool // asked by a cloud API
 }
 
 // Fetch implements engine.Metrics.
 func (s source) Fetch(_ context.Context, from, to guardrails.Minute) (rows []guardrails.Row, err error) {
-	err = s.w.with("metrics", func(m *world.World, now time.Time) error {
+	if !s.cloud {
+		s.w.look(func(m *world.World, now time.Time) { rows = m.Minutes(now, s.view, from, to) })
+		return rows, nil
+	}
+	err = s.w.call("cdn:DescribeDomainRealTimeHttpCodeData", func(m *world.World, now time.Time) error {
 		rows = m.Minutes(now, s.view, from, to)
 		return nil
 	})
@@ -118,22 +130,16 @@ type prober struct{ w *World }
 
 // Handshake implements engine.Prober.
 func (p prober) Handshake(_ context.Context, leg guardrails.Leg) (hs []plans.Handshake, err error) {
-	err = p.w.with("handshake", func(m *world.World, now time.Time) error {
-		hs = m.Handshakes(now, leg)
-		return nil
-	})
-	return hs, err
+	p.w.look(func(m *world.World, now time.Time) { hs = m.Handshakes(now, leg) })
+	return hs, nil
 }
 
 type resolver struct{ w *World }
 
 // Resolve implements engine.Resolver.
 func (r resolver) Resolve(_ context.Context, _, _ string, n int) (as []plans.Answers, err error) {
-	err = r.w.with("dns", func(m *world.World, now time.Time) error {
-		as = []plans.Answers{m.Answers(now, n)}
-		return nil
-	})
-	return as, err
+	r.w.look(func(m *world.World, now time.Time) { as = []plans.Answers{m.Answers(now, n)} })
+	return as, nil
 }
 
 // silent is a notifier and a webhook that are always content.

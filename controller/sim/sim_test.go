@@ -76,6 +76,32 @@ func TestFaultsEndAsTheirNamesSay(t *testing.T) {
 	}
 }
 
+// What is no cloud API is not throttled by one.
+func TestThrottleDelaysCloudAPIsAlone(t *testing.T) {
+	p := example(t, "tls13-canary.yaml")
+	start, _, err := p.StartAt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := sim.Play(t.Context(), sim.New(p, observed(before(p)), start, sim.Options{Fault: world.Throttle}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type answer struct {
+		source  string
+		delayed bool // ticks are a second after the minute, and an answer takes a third of a second
+	}
+	got := map[answer]int{}
+	for _, r := range n.Records {
+		if e, ok := r.Event.(rollout.MinutesArrived); ok && r.At.Sub(start) > time.Minute {
+			got[answer{e.Batch.Source, r.At.Second() > 1}]++
+		}
+	}
+	if got[answer{"rum", true}] != 0 || got[answer{"rum", false}] < 1000 || got[answer{"edge", true}] < 300 || got[answer{"edge", false}] < 300 {
+		t.Errorf("answers: %v; want those of Prometheus at once, and some of the CDN's monitoring late", got)
+	}
+}
+
 // The writes of a dry-run are those of the safe order, forward, and back from each step; and the same inputs give the same night.
 func TestDryRunOfEveryExample(t *testing.T) {
 	for _, name := range examples.Names() {
