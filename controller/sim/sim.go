@@ -30,6 +30,8 @@ type Options struct {
 	Fault world.Fault // 0 is none
 	Seed  uint64
 	Quiet bool // no noise: for dry-runs
+	// NightRise is as in [world.Config]: how much longer times get until the morning.
+	NightRise float64
 	// Backup and Default are what the edges speak where the state does not tell; 0 takes the model's.
 	Backup  plans.TLSSet
 	Default plans.TLSSet
@@ -52,7 +54,7 @@ type World struct {
 func New(plan *plans.Plan, observed plans.State, start time.Time, o Options) *World {
 	w := &World{plan: plan, now: start, cursor: start}
 	w.model = world.New(world.Config{
-		Domain: plan.Domain, Line: plan.DNS.Line, State: observed, Location: plan.Location(), Seed: o.Seed, Fault: o.Fault, Quiet: o.Quiet,
+		Domain: plan.Domain, Line: plan.DNS.Line, State: observed, Location: plan.Location(), Seed: o.Seed, Fault: o.Fault, Quiet: o.Quiet, NightRise: o.NightRise,
 		BackupTLS: o.Backup, DefaultTLS: o.Default, ZeroWeight: plan.DNS.Zero == plans.ZeroWeight,
 		PrimaryEdgeNames: plan.Primary.Edges, BackupEdgeNames: plan.Backup.Edges,
 	}, start)

@@ -57,6 +57,9 @@ func TestFaultsEndAsTheirNamesSay(t *testing.T) {
 		{world.DNSStuck, rollout.Succeeded},
 		{world.TLSStuck, rollout.RolledBack},
 		{world.EdgeWrongCert, rollout.RolledBack},
+		{world.TooGood, rollout.RolledBack},
+		{world.NaN, rollout.RolledBack},
+		{world.Gaps, rollout.Succeeded},
 	}
 	p := example(t, "tls13-canary.yaml")
 	start, _, err := p.StartAt()
@@ -99,6 +102,32 @@ func TestThrottleDelaysCloudAPIsAlone(t *testing.T) {
 	}
 	if got[answer{"rum", true}] != 0 || got[answer{"rum", false}] < 1000 || got[answer{"edge", true}] < 300 || got[answer{"edge", false}] < 300 {
 		t.Errorf("answers: %v; want those of Prometheus at once, and some of the CDN's monitoring late", got)
+	}
+}
+
+// A night that gets slower until the morning is no fault, and the simulator passes it on to the model.
+func TestANightThatRises(t *testing.T) {
+	p := example(t, "tls13-canary.yaml")
+	start, _, err := p.StartAt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := func(rise float64) float64 {
+		n, err := sim.Play(t.Context(), sim.New(p, observed(before(p)), start, sim.Options{NightRise: rise}), nil)
+		if err != nil || n.Run.End.Phase != rollout.Succeeded {
+			t.Fatalf("rise %v: %v, %+v", rise, err, n.Run.End)
+		}
+		for _, r := range n.Records {
+			if e, ok := r.Event.(rollout.MinutesArrived); ok && e.Batch.Source == "rum" && r.At.After(start.Add(4*time.Hour)) {
+				row := e.Batch.Rows[0]
+				return row.Counts.TotalMS / row.Counts.Requests
+			}
+		}
+		t.Fatal("no minutes at 06:00")
+		return 0
+	}
+	if flat, risen := last(-1), last(0.08); risen/flat < 1.06 || risen/flat > 1.09 {
+		t.Errorf("total time at 06:00 is %.1f ms, and %.1f ms in a night that rises by 8 %%", flat, risen)
 	}
 }
 
