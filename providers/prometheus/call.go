@@ -1,8 +1,10 @@
 package prometheus
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +19,12 @@ import (
 	"github.com/tlsroll/tlsroll/providers"
 )
 
-// maxAnswer bounds one answer, in bytes: 180 minutes of fifty series stay below 1 MiB.
-const maxAnswer = 8 << 20
+const (
+	// maxMinutes is the longest span of one query. Servers answer at most 11,000 steps, and some have been told to answer fewer.
+	maxMinutes = 36 * 60
+	// maxAnswer bounds one answer, in bytes: maxMinutes of fifty series stay below 4 MiB.
+	maxAnswer = 8 << 20
+)
 
 // caller makes the queries of one Fetch, with one set of credentials.
 type caller struct {
@@ -59,8 +65,28 @@ func (c *caller) hide(user, password string) {
 	c.secrets = append(c.secrets, user, password, base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
-// ask makes one range query.
-func (c *caller) ask(ctx context.Context, field, query string, from, to guardrails.Minute) (model.Matrix, error) {
+// piece is the answer to one range query, and the minutes that were asked for.
+type piece struct {
+	from, to guardrails.Minute
+	matrix   model.Matrix
+}
+
+// ask makes the range queries for a span.
+func (c *caller) ask(ctx context.Context, field, query string, from, to guardrails.Minute) ([]piece, error) {
+	var all []piece
+	for ; from <= to; from += maxMinutes {
+		p := piece{from: from, to: min(from+maxMinutes-1, to)}
+		var err error
+		if p.matrix, err = c.query(ctx, field, query, p.from, p.to); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// query makes one range query.
+func (c *caller) query(ctx context.Context, field, query string, from, to guardrails.Minute) (model.Matrix, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	op := "query " + field
@@ -69,9 +95,7 @@ func (c *caller) ask(ctx context.Context, field, query string, from, to guardrai
 	case err != nil:
 		return nil, c.classify(ctx, op, err)
 	case len(warnings) > 0:
-		e := c.failure(op, providers.Transient, fmt.Errorf("the answer is partial: %q", warnings[0]))
-		e.Code = "warnings"
-		return nil, e
+		return nil, c.partial(op, fmt.Sprintf("%q", warnings[0]))
 	case !ok:
 		return nil, c.failure(op, providers.Invalid, errors.New("the answer is not a matrix"))
 	default:
@@ -79,7 +103,7 @@ func (c *caller) ask(ctx context.Context, field, query string, from, to guardrai
 	}
 }
 
-// roundTripper authenticates, bounds the answer and keeps the server's status for classify.
+// roundTripper authenticates, bounds the answer, refuses one that is partial and keeps the server's status for classify.
 type roundTripper struct {
 	next http.RoundTripper
 	keys *providers.Credentials // nil asks without
@@ -99,8 +123,25 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !readable(res.StatusCode) {
 		return nil, errors.Join(&statusError{res.StatusCode}, res.Body.Close())
 	}
-	res.Body = &boundedBody{body: res.Body, left: maxAnswer}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch err = errors.Join(err, res.Body.Close()); {
+	case err != nil:
+		return nil, err
+	case len(body) > maxAnswer:
+		return nil, errTooLong
+	case isPartial(body):
+		return nil, errPartial
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
+}
+
+// isPartial reports what VictoriaMetrics says in place of warnings when a part of its storage did not answer; the client does not read it.
+func isPartial(body []byte) bool {
+	var answer struct {
+		IsPartial bool `json:"isPartial"`
+	}
+	return json.Unmarshal(body, &answer) == nil && answer.IsPartial
 }
 
 // readable reports whether an answer with this status may have a body of the API, or makes the client ask by GET.
@@ -114,25 +155,10 @@ func readable(status int) bool {
 	return false
 }
 
-// boundedBody fails when an answer is longer than any answer should be.
-type boundedBody struct {
-	body io.ReadCloser
-	left int
-}
-
-var errTooLong = errors.New("the answer is too long")
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	if b.left -= n; b.left < 0 {
-		return n, errTooLong
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (b *boundedBody) Close() error { return b.body.Close() }
+var (
+	errTooLong = errors.New("the answer is too long")
+	errPartial = errors.New("isPartial")
+)
 
 // statusError is an answer whose status says enough.
 type statusError struct{ status int }

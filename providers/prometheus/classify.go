@@ -25,6 +25,13 @@ func (c *caller) failure(op string, kind providers.Kind, err error) *providers.E
 	return &providers.Error{Provider: name, Op: op, Kind: kind, Err: errors.New(c.scrub(err.Error()))}
 }
 
+// partial is an answer of which the server says that something is missing.
+func (c *caller) partial(op, why string) *providers.Error {
+	e := c.failure(op, providers.Transient, errors.New("the answer is partial: "+why))
+	e.Code = "warnings"
+	return e
+}
+
 // classify turns an error of the client into one of ours. A read that failed in any way that is not final may work in a moment.
 func (c *caller) classify(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
@@ -45,6 +52,9 @@ func (c *caller) classify(ctx context.Context, op string, err error) error {
 	}
 	if errors.Is(err, errTooLong) {
 		return c.failure(op, providers.Invalid, errTooLong)
+	}
+	if errors.Is(err, errPartial) {
+		return c.partial(op, errPartial.Error())
 	}
 	if answer, ok := errors.AsType[*v1.Error](err); ok {
 		e := c.failure(op, providers.Transient, errors.New(answer.Msg))

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,9 +22,8 @@ type key struct {
 
 // table puts the answers of several queries together.
 type table struct {
-	source   plans.Source
-	from, to guardrails.Minute
-	rows     map[key]*cell
+	source plans.Source
+	rows   map[key]*cell
 }
 
 // cell is a row that is being filled.
@@ -34,30 +34,52 @@ type cell struct {
 
 const allClasses = 3
 
-// add fills one field of the rows from one answer.
-func (t *table) add(field string, m model.Matrix) error {
-	seen := map[key]bool{}
-	for _, series := range m {
-		k, err := t.seriesKey(series.Metric)
-		switch {
-		case err != nil:
-			return err
-		case seen[k]:
-			return fmt.Errorf("two series for platform %q on the %s: the query must sum by %s", k.platform, k.leg, t.by())
-		case len(series.Histograms) > 0:
-			return fmt.Errorf("series %s is a histogram: ask for its sum or count", series.Metric)
-		}
-		seen[k] = true
-		for i, sample := range series.Values {
-			if i > 0 && sample.Timestamp <= series.Values[i-1].Timestamp {
-				return fmt.Errorf("series %s goes back in time", series.Metric)
-			}
-			if err := t.put(field, k, sample); err != nil {
+// add fills one field of the rows from the answers to its queries.
+func (t *table) add(field string, answers []piece) error {
+	var minutes []guardrails.Minute // that have a sample
+	for _, p := range answers {
+		seen := map[key]bool{}
+		for _, series := range p.matrix {
+			k, err := t.seriesKey(series.Metric)
+			switch {
+			case err != nil:
 				return err
+			case seen[k]:
+				return fmt.Errorf("two series for platform %q on the %s: the query must sum by %s", k.platform, k.leg, t.by())
 			}
+			seen[k] = true
+			got, err := t.addSeries(field, k, p, series)
+			if err != nil {
+				return fmt.Errorf("series %s %w", series.Metric, err)
+			}
+			minutes = append(minutes, got...)
 		}
 	}
-	return nil
+	return everyMinute(minutes)
+}
+
+// addSeries fills the rows of one platform on one leg, and returns their minutes. Minutes that nobody asked for are dropped.
+func (t *table) addSeries(field string, k key, p piece, series *model.SampleStream) ([]guardrails.Minute, error) {
+	if len(series.Histograms) > 0 {
+		return nil, errors.New("is a histogram: ask for its sum or count")
+	}
+	var minutes []guardrails.Minute
+	for i, sample := range series.Values {
+		if i > 0 && sample.Timestamp <= series.Values[i-1].Timestamp {
+			return nil, errors.New("goes back in time")
+		}
+		m, err := minuteOf(sample)
+		if err != nil {
+			return nil, err
+		}
+		if m < p.from || m > p.to {
+			continue
+		}
+		k.minute = m
+		t.put(field, k, float64(sample.Value))
+		minutes = append(minutes, m)
+	}
+	return minutes, nil
 }
 
 // seriesKey reads platform and leg from the labels that the plan names.
@@ -102,30 +124,48 @@ func legNames(legs map[string]guardrails.Leg) string {
 	return strings.Join(names, ", ")
 }
 
-// put stores one sample. Its time is the end of its minute.
-func (t *table) put(field string, k key, s model.SamplePair) error {
+// minuteOf is the minute that ends at a sample's time.
+func minuteOf(s model.SamplePair) (guardrails.Minute, error) {
 	const minuteMS = 60_000
 	if int64(s.Timestamp)%minuteMS != 0 {
-		return fmt.Errorf("a sample at %s is not on a whole minute: the server does not keep to the asked steps", s.Timestamp.Time().UTC())
+		return 0, fmt.Errorf("has a sample at %s, which is not on a whole minute: the server does not keep to the asked steps", s.Timestamp.Time().UTC())
 	}
-	k.minute = guardrails.Minute(int64(s.Timestamp)/minuteMS) - 1
-	if k.minute < t.from || k.minute > t.to {
+	return guardrails.Minute(int64(s.Timestamp)/minuteMS) - 1, nil
+}
+
+// everyMinute refuses points that keep to a coarser step than a minute. It takes three of them to show one.
+func everyMinute(minutes []guardrails.Minute) error {
+	slices.Sort(minutes)
+	minutes = slices.Compact(minutes)
+	if len(minutes) < 3 {
 		return nil
 	}
+	step := guardrails.Minute(0)
+	for i := 1; i < len(minutes) && step != 1; i++ {
+		for d := minutes[i] - minutes[i-1]; d != 0; { // Euclid
+			step, d = d, step%d
+		}
+	}
+	if step > 1 {
+		return fmt.Errorf("the points come in steps of %d minutes: the server does not keep to the asked step of one", step)
+	}
+	return nil
+}
+
+// put stores one number.
+func (t *table) put(field string, k key, v float64) {
 	row := t.rows[k]
 	if row == nil {
 		row = &cell{Row: guardrails.Row{Platform: k.platform, Leg: k.leg, Minute: k.minute}}
 		t.rows[k] = row
 	}
-	v := float64(s.Value)
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 		row.Unknown, row.Counts = guardrails.NotANumber, guardrails.Counts{}
-		return nil
+		return
 	}
 	if row.Unknown == 0 {
 		row.set(field, v)
 	}
-	return nil
 }
 
 // set writes a query's number into its field; the names are those of the plan's queries.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +116,119 @@ func TestWhatIsNoCountMakesTheMinuteUnknown(t *testing.T) {
 	}
 }
 
+// Holes stay holes, however many there are, as long as some minutes follow each other or too few came to show a step.
+func TestHolesAreNotACoarserStep(t *testing.T) {
+	for name, values := range map[string][]string{
+		"one minute":             {"", "", "1"},
+		"two minutes":            {"1", "", "", "", "", "1"},
+		"neighbours":             {"1", "", "", "", "", "1", "", "", "", "1", "1"},
+		"holes of several sizes": {"1", "", "1", "", "", "1"},
+	} {
+		f := newFake(t)
+		f.replies["requests"] = matrix(series("ios", "primary", values...))
+		got, err := open(t, f.source("requests"), prometheus.Options{}).Fetch(t.Context(), first, first+10)
+		want := 0
+		for _, v := range values {
+			want += len(v)
+		}
+		if err != nil || len(got) != want {
+			t.Errorf("%s: %d rows, error %v, want %d rows", name, len(got), err, want)
+		}
+	}
+}
+
+// Nothing is no minute with zero requests.
+func TestAnEmptyAnswerIsHoles(t *testing.T) {
+	f := newFake(t)
+	f.replies["requests"] = matrix()
+	f.replies["errors"] = matrix(series("ios", "primary"))
+	if got, err := f.fetch(t, "requests", "errors"); err != nil || len(got) != 0 {
+		t.Errorf("rows %+v, error %v, want none", got, err)
+	}
+}
+
+// A field whose series begins later is absent before, not zero.
+func TestAFieldThatBeginsInTheMiddle(t *testing.T) {
+	f := newFake(t)
+	f.replies["requests"] = matrix(series("ios", "primary", "5", "6"))
+	f.replies["errors"] = matrix(series("ios", "primary", "", "1"))
+	got, err := f.fetch(t, "requests", "errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []guardrails.Row{
+		{Platform: "ios", Leg: guardrails.Primary, Minute: first, Counts: guardrails.Counts{Requests: 5, Has: guardrails.HasRequests}},
+		{Platform: "ios", Leg: guardrails.Primary, Minute: first + 1, Counts: guardrails.Counts{
+			Requests: 6, Errors: 1, Has: guardrails.HasRequests | guardrails.HasErrors,
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// Long spans are asked for in pieces that meet without a gap or an overlap, far below the 11,000 steps that a server answers.
+func TestLongSpansAreAskedForInPieces(t *testing.T) {
+	const dayAndHalf = 36 * 60
+	for name, test := range map[string]struct {
+		minutes guardrails.Minute
+		want    []guardrails.Minute // the last minute of each piece
+	}{
+		"a day and a half": {dayAndHalf, []guardrails.Minute{dayAndHalf}},
+		"a minute more":    {dayAndHalf + 1, []guardrails.Minute{dayAndHalf, dayAndHalf + 1}},
+		"eight days":       {8 * 24 * 60, []guardrails.Minute{dayAndHalf, 2 * dayAndHalf, 3 * dayAndHalf, 4 * dayAndHalf, 5 * dayAndHalf, 8 * 24 * 60}},
+	} {
+		f := newFake(t)
+		f.handle = func(w http.ResponseWriter, r *http.Request) { // a sample at each step, and one that nobody asked for
+			from, _ := strconv.ParseInt(r.Form.Get("start"), 10, 64)
+			to, _ := strconv.ParseInt(r.Form.Get("end"), 10, 64)
+			var samples []string
+			for at := from - 60; at <= to; at += 60 {
+				samples = append(samples, fmt.Sprintf(`[%d,"%d"]`, at, at/60))
+			}
+			fmt.Fprint(w, matrix(`{"metric":{"platform":"ios","cdn":"primary"},"values":[`+strings.Join(samples, ",")+`]}`))
+		}
+		got, err := open(t, f.source("requests"), prometheus.Options{}).Fetch(t.Context(), first, first+test.minutes-1)
+		if err != nil || len(got) != int(test.minutes) {
+			t.Fatalf("%s: %d rows, error %v", name, len(got), err)
+		}
+		for i, r := range got {
+			if r.Minute != first+guardrails.Minute(i) || r.Counts.Requests != float64(r.Minute+1) {
+				t.Fatalf("%s: row %d is %+v", name, i, r)
+			}
+		}
+		var pieces []string
+		for _, r := range f.asked() {
+			pieces = append(pieces, r.form.Get("start")+"-"+r.form.Get("end"))
+		}
+		var want []string
+		begin := first
+		for _, end := range test.want {
+			want = append(want, unix(begin+1)+"-"+unix(first+end))
+			begin = first + end
+		}
+		if diff := cmp.Diff(want, pieces); diff != "" {
+			t.Errorf("%s: pieces (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestOnePieceThatFailsFailsTheWhole(t *testing.T) {
+	f := newFake(t)
+	f.handle = func(w http.ResponseWriter, r *http.Request) {
+		if r.Form.Get("start") != unix(first+1) {
+			fmt.Fprint(w, `{"status":"success","warnings":["one store did not answer"],"data":{"resultType":"matrix","result":[]}}`)
+			return
+		}
+		fmt.Fprint(w, matrix(series("ios", "primary", "1")))
+	}
+	got, err := open(t, f.source("requests"), prometheus.Options{}).Fetch(t.Context(), first, first+36*60)
+	wantKind(t, err, providers.Transient, "one store did not answer")
+	if got != nil {
+		t.Errorf("rows %+v beside an error", got)
+	}
+}
+
 func TestMinutesNobodyAskedForAreDropped(t *testing.T) {
 	f := newFake(t)
 	f.replies["requests"] = matrix(series("ios", "primary", "0", "1", "2", "3"))
@@ -161,6 +275,11 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		text   string
 	}{
 		{"warnings", 200, `{"status":"success","warnings":["one store did not answer"],"data":{"resultType":"matrix","result":[]}}`, providers.Transient, "one store did not answer"},
+		{"isPartial", 200, `{"status":"success","isPartial":true,` + matrix(series("ios", "primary", "1"))[len(`{"status":"success",`):], providers.Transient, "partial"},
+		{"five-minute points", 200, matrix(series("ios", "primary", "5", "", "", "", "", "5", "", "", "", "", "5")), providers.Invalid, "steps of 5 minutes"},
+		{"five-minute points with a hole", 200, matrix(series("ios", "primary", "5", "", "", "", "", "", "", "", "", "", "5"), series("ios", "backup", "", "", "", "", "", "5")), providers.Invalid, "steps of 5 minutes"},
+		{"NaN in five-minute points", 200, matrix(series("ios", "primary", "NaN", "", "", "", "", "NaN", "", "", "", "", "NaN")), providers.Invalid, "steps of 5 minutes"},
+		{"two-minute points", 200, matrix(series("ios", "primary", "5", "", "5", "", "5")), providers.Invalid, "steps of 2 minutes"},
 		{"HTML", 200, "<html>Sign in</html>", providers.Transient, "query requests"},
 		{"nothing", 200, "", providers.Transient, "query requests"},
 		{"half an answer", 200, matrix(series("ios", "primary", "1"))[:80], providers.Transient, "query requests"},
@@ -193,7 +312,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFake(t)
 			f.status, f.replies["requests"] = test.status, test.body
-			got, err := f.fetch(t, "requests")
+			got, err := open(t, f.source("requests"), prometheus.Options{}).Fetch(t.Context(), first, first+10)
 			wantKind(t, err, test.kind, test.text)
 			if got != nil {
 				t.Errorf("rows %+v beside an error", got)

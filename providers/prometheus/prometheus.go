@@ -1,10 +1,12 @@
 // Package prometheus reads minutes from the Prometheus HTTP API, which VictoriaMetrics, Thanos, Mimir and others speak as well.
 //
-// It asks for numerators and denominators, each with its own range query at steps of one minute, aligned to whole minutes: a sample at T
-// describes the minute that ends at T. Nothing is interpolated: a minute without a sample is a minute without a row. Laws, beside those
-// of package providers:
+// It asks for numerators and denominators, each with range queries of its own at steps of one minute, aligned to whole minutes: a sample
+// at T describes the minute that ends at T. Nothing is interpolated: a minute without a sample is a minute without a row. Laws, beside
+// those of package providers:
 //
-//   - An answer with warnings is partial. It is an error, not data.
+//   - An answer with warnings, or one that says isPartial, is partial. It is an error, not data.
+//   - Points that come in coarser steps than asked are an error: what lies between them is no hole, and they may be sums of more than
+//     a minute.
 //   - NaN, infinities and negative numbers make the row unknown; they never become zero.
 //   - A series that belongs to no leg, or a second series for one platform and leg, is an error: nobody can say which one counts.
 //   - Status shares need all classes: a minute that has but some of them has none.
@@ -21,8 +23,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/prometheus/common/model"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -69,7 +69,8 @@ func New(s plans.Source, o Options) (*Source, error) {
 	return out, nil
 }
 
-// Fetch implements providers.Metrics. All queries are asked at the same time; one that fails fails the whole.
+// Fetch implements providers.Metrics. All queries are asked at the same time; one that fails fails the whole. Spans of more than
+// a day and a half are asked for in pieces, one after the other.
 func (s *Source) Fetch(ctx context.Context, from, to guardrails.Minute) ([]guardrails.Row, error) {
 	c, err := s.caller(ctx)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Source) Fetch(ctx context.Context, from, to guardrails.Minute) ([]guard
 		fields = append(fields, f)
 	}
 	slices.Sort(fields)
-	answers, errs := make([]model.Matrix, len(fields)), make([]error, len(fields))
+	answers, errs := make([][]piece, len(fields)), make([]error, len(fields))
 	var wg sync.WaitGroup
 	for i, f := range fields {
 		wg.Go(func() { answers[i], errs[i] = c.ask(ctx, f, s.source.Queries[f], from, to) })
@@ -91,7 +92,7 @@ func (s *Source) Fetch(ctx context.Context, from, to guardrails.Minute) ([]guard
 			return nil, err
 		}
 	}
-	t := table{source: s.source, from: from, to: to, rows: map[key]*cell{}}
+	t := table{source: s.source, rows: map[key]*cell{}}
 	for i, f := range fields {
 		if err := t.add(f, answers[i]); err != nil {
 			return nil, c.failure("query "+f, providers.Invalid, err)

@@ -1,12 +1,11 @@
 package prometheus_test
 
 import (
-	"bufio"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -19,115 +18,61 @@ import (
 	"github.com/tlsroll/tlsroll/providers/prometheus"
 )
 
-// tool finds a program of a Debian package; it is needed where CI is true and optional elsewhere.
-func tool(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil && os.Getenv("CI") == "true" {
-		t.Fatalf("%s is not installed", program)
+const requestsQuery = "sum by (platform, cdn) (increase(rum_requests_total[1m]))"
+
+// realSource is a plan's source that asks a real server one query.
+func realSource(server, query string) plans.Source {
+	return plans.Source{
+		Name: "rum", Type: "prometheus", URL: server, Labels: map[string]string{"platform": "platform", "cdn": "cdn"}, Legs: legs,
+		Queries: map[string]string{"requests": query},
 	}
-	if err != nil {
-		t.Skipf("%s is not installed", program)
-	}
-	return path
 }
 
-// startPrometheus serves blocks made of a text of OpenMetrics, and returns the URL.
-func startPrometheus(t *testing.T, text string) string {
-	t.Helper()
-	server, promtool := tool(t, "prometheus"), tool(t, "promtool")
-	dir := t.TempDir()
-	metrics, config, data := filepath.Join(dir, "metrics.txt"), filepath.Join(dir, "prometheus.yml"), filepath.Join(dir, "data")
-	for path, content := range map[string]string{metrics: text, config: ""} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.CommandContext(t.Context(), promtool, "tsdb", "create-blocks-from", "openmetrics", metrics, data).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), server, "--config.file="+config, "--storage.tsdb.path="+data, "--storage.tsdb.retention.time=100y", "--web.listen-address="+addr)
-	logs, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan struct{})
-	var last strings.Builder
-	go func() {
-		defer close(ended)
-		said := false
-		for lines := bufio.NewScanner(logs); lines.Scan(); {
-			if !said {
-				last.WriteString(lines.Text() + "\n")
-			}
-			if !said && strings.Contains(lines.Text(), "ready to receive web requests") {
-				said = true
-				close(ready)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		_ = cmd.Wait() // it was killed
-	})
-	select {
-	case <-ready:
-	case <-ended:
-		t.Fatalf("prometheus ended:\n%s", last.String())
-	}
-	return "http://" + addr
+func counted(platform string, leg guardrails.Leg, i guardrails.Minute, n float64) guardrails.Row {
+	return guardrails.Row{Platform: platform, Leg: leg, Minute: first + i, Counts: guardrails.Counts{Requests: n, Has: guardrails.HasRequests}}
 }
 
-// scrapes writes a counter as it is scraped four times a minute: rate a minute, from the start of first to the end of first+minutes-1.
-// Where keep says no, the scrape is missing.
-func scrapes(b *strings.Builder, labels string, rate, minutes int, keep func(second int) bool) {
-	for s := 0; s <= minutes*60; s += 15 {
-		if keep(s) {
-			fmt.Fprintf(b, "rum_requests_total{%s} %d %d\n", labels, rate/4*(s/15), first.Start().Unix()+int64(s))
-		}
+func send(t *testing.T, req *http.Request) (status int, body string) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
 	}
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(raw)
 }
 
 // What a real server makes of scrapes is what the adapter says of minutes: a counter's growth is in the minute in which it grew, a
 // minute without scrapes has no row.
 func TestARealPrometheus(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# TYPE rum_requests counter\n")
-	always := func(int) bool { return true }
-	scrapes(&text, `platform="ios",cdn="primary",host="a"`, 600, 6, always)
-	scrapes(&text, `platform="ios",cdn="primary",host="b"`, 60, 6, always)
-	scrapes(&text, `platform="ios",cdn="backup",host="a"`, 120, 6, func(s int) bool { return s <= 120 || s >= 240 }) // minutes 2 and 3 are gone
-	text.WriteString("# EOF\n")
-	url := startPrometheus(t, text.String())
-	s := plans.Source{
-		Name: "rum", Type: "prometheus", URL: url, Labels: map[string]string{"platform": "platform", "cdn": "cdn"}, Legs: legs,
-		Queries: map[string]string{"requests": "sum by (platform, cdn) (increase(rum_requests_total[1m]))"},
-	}
+	text.WriteString(header)
+	scrapes(&text, `platform="ios",cdn="primary",host="a"`, 6, steady(600))
+	scrapes(&text, `platform="ios",cdn="primary",host="b"`, 6, steady(60))
+	scrapes(&text, `platform="ios",cdn="backup",host="a"`, 6, func(s int) string {
+		if s > 120 && s < 240 { // minutes 2 and 3 are gone
+			return ""
+		}
+		return steady(120)(s)
+	})
+	s := realSource(realServer{samples: text.String()}.start(t), requestsQuery)
 	got, err := open(t, s, prometheus.Options{}).Fetch(t.Context(), first-3, first+5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(leg guardrails.Leg, i guardrails.Minute, n float64) guardrails.Row {
-		return guardrails.Row{Platform: "ios", Leg: leg, Minute: first + i, Counts: guardrails.Counts{Requests: n, Has: guardrails.HasRequests}}
-	}
 	var want []guardrails.Row
 	for i := range guardrails.Minute(6) {
-		want = append(want, row(guardrails.Primary, i, 660))
+		want = append(want, counted("ios", guardrails.Primary, i, 660))
 	}
 	for _, i := range []guardrails.Minute{0, 1, 4, 5} {
-		want = append(want, row(guardrails.Backup, i, 120))
+		want = append(want, counted("ios", guardrails.Backup, i, 120))
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.01)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -138,4 +83,143 @@ func TestARealPrometheus(t *testing.T) {
 	s.Queries["requests"] = "rum_requests_total" // one series a host
 	_, err = open(t, s, prometheus.Options{}).Fetch(t.Context(), first, first)
 	wantKind(t, err, providers.Invalid, "two series")
+}
+
+// What may be wrong with the samples of a real server: a sum that became NaN stays NaN, a counter that begins again has not gone down,
+// a series has no minutes before its first, and a metric that is not there is no zero.
+func TestSamplesOfARealPrometheusThatAreNotWhatTheySeem(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(header)
+	scrapes(&text, `platform="ios",cdn="primary",host="a"`, 6, func(s int) string {
+		if s >= 75 {
+			return "NaN"
+		}
+		return steady(600)(s)
+	})
+	scrapes(&text, `platform="ios",cdn="primary",host="b"`, 6, steady(60))
+	scrapes(&text, `platform="android",cdn="primary"`, 6, func(s int) string {
+		if s >= 150 { // in the middle of minute 2
+			return steady(600)(s - 150)
+		}
+		return steady(600)(s)
+	})
+	scrapes(&text, `platform="android",cdn="backup"`, 6, func(s int) string {
+		if s < 195 { // in the middle of minute 3
+			return ""
+		}
+		return steady(600)(s - 195)
+	})
+	s := realSource(realServer{samples: text.String()}.start(t), requestsQuery)
+	s.Queries["errors"] = "sum by (platform, cdn) (increase(rum_failures_total[1m]))"
+	got, err := open(t, s, prometheus.Options{}).Fetch(t.Context(), first, first+5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reset, lost := got[2].Counts.Requests, 150.0
+	if reset < 600-1.5*lost || reset > 600 {
+		t.Errorf("the minute of the reset has %v requests, want at most a scrape's less than 600", reset)
+	}
+	var want []guardrails.Row
+	for i := range guardrails.Minute(6) {
+		want = append(want, counted("android", guardrails.Primary, i, 600))
+	}
+	want[2] = got[2]
+	want = append(want, counted("android", guardrails.Backup, 3, 450), counted("android", guardrails.Backup, 4, 600), counted("android", guardrails.Backup, 5, 600))
+	want = append(want, counted("ios", guardrails.Primary, 0, 660))
+	for i := guardrails.Minute(1); i < 6; i++ {
+		want = append(want, guardrails.Row{Platform: "ios", Leg: guardrails.Primary, Minute: first + i, Unknown: guardrails.NotANumber})
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.01)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	delete(s.Queries, "requests")
+	if got, err := open(t, s, prometheus.Options{}).Fetch(t.Context(), first, first+5); err != nil || len(got) != 0 {
+		t.Errorf("a metric that is not there: rows %+v, error %v, want none", got, err)
+	}
+}
+
+// Where the server knows that a series has ended, its minutes end too. Where it does not, a bare selector repeats the last value for
+// five minutes; a range shorter than a minute does not.
+func TestStaleMarkersOfARealPrometheus(t *testing.T) {
+	server := realServer{flags: []string{"--web.enable-remote-write-receiver"}}.start(t)
+	counter := stored{name: "rum_requests_total", platform: "ios", cdn: "primary"}
+	for s := 0; s <= 180; s += 15 {
+		counter.samples = append(counter.samples, storedSample{s, float64(10 * s)})
+	}
+	counter.samples = append(counter.samples, storedSample{195, staleMarker()})
+	minutes := []storedSample{{60, 1}, {120, 2}, {180, 3}, {420, 7}}
+	marked := stored{name: "rum_requests_minute", platform: "ios", cdn: "primary", samples: []storedSample{
+		minutes[0], minutes[1], minutes[2], {240, staleMarker()}, minutes[3],
+	}}
+	write(t, server, counter, marked, stored{name: "rum_requests_minute", platform: "ios", cdn: "backup", samples: minutes})
+
+	known := []guardrails.Minute{0, 1, 2, 6}
+	rows := func(leg guardrails.Leg) (list []guardrails.Row) {
+		for _, i := range known {
+			list = append(list, counted("ios", leg, i, float64(i+1)))
+		}
+		return list
+	}
+	repeated := rows(guardrails.Backup)[:3]
+	for i := guardrails.Minute(3); i < 6; i++ {
+		repeated = append(repeated, counted("ios", guardrails.Backup, i, 3))
+	}
+	repeated = append(repeated, counted("ios", guardrails.Backup, 6, 7))
+	var grown []guardrails.Row
+	for i := range guardrails.Minute(3) {
+		grown = append(grown, counted("ios", guardrails.Primary, i, 600))
+	}
+	for query, want := range map[string][]guardrails.Row{
+		"last_over_time(rum_requests_minute[59s])": append(rows(guardrails.Primary), rows(guardrails.Backup)...),
+		"rum_requests_minute":                      append(rows(guardrails.Primary), repeated...),
+		requestsQuery:                              grown,
+	} {
+		got, err := open(t, realSource(server, query), prometheus.Options{}).Fetch(t.Context(), first, first+6)
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.01)); err != nil || diff != "" {
+			t.Errorf("%s: error %v, rows (-want +got):\n%s", query, err, diff)
+		}
+	}
+}
+
+// A real server warns when one of its stores does not answer. What the others hold is not the whole.
+func TestWarningsOfARealPrometheus(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	t.Cleanup(other.Close)
+	var text strings.Builder
+	text.WriteString(header)
+	scrapes(&text, `platform="ios",cdn="primary"`, 3, steady(600))
+	s := realSource(realServer{samples: text.String(), config: "remote_read: [{url: " + other.URL + ", read_recent: true}]\n"}.start(t), requestsQuery)
+	got, err := open(t, s, prometheus.Options{}).Fetch(t.Context(), first, first+2)
+	wantKind(t, err, providers.Transient, "the answer is partial")
+	if got != nil {
+		t.Errorf("rows %+v beside an error", got)
+	}
+}
+
+// Eight days are more than a real server answers at once, and one fetch all the same.
+func TestAWeekOfARealPrometheus(t *testing.T) {
+	const minutes = 8 * 24 * 60
+	var text strings.Builder
+	text.WriteString(header)
+	for s := 0; s <= minutes*60; s += 30 {
+		fmt.Fprintf(&text, "rum_requests_total{platform=\"ios\",cdn=\"primary\"} %d %d\n", s/3, first.Start().Unix()+int64(s))
+	}
+	server := realServer{samples: text.String()}.start(t)
+	got, err := open(t, realSource(server, requestsQuery), prometheus.Options{}).Fetch(t.Context(), first, first+minutes-1)
+	if err != nil || len(got) != minutes {
+		t.Fatalf("%d rows, error %v, want %d rows", len(got), err, minutes)
+	}
+	for i, r := range got {
+		if diff := cmp.Diff(counted("ios", guardrails.Primary, guardrails.Minute(i), 20), r, cmpopts.EquateApprox(0, 0.01)); diff != "" {
+			t.Fatalf("row %d (-want +got):\n%s", i, diff)
+		}
+	}
+	once := url.Values{"query": {requestsQuery}, "start": {unix(first + 1)}, "end": {unix(first + minutes)}, "step": {"60"}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/api/v1/query_range?"+once.Encode(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := send(t, req); status != http.StatusBadRequest || !strings.Contains(body, "11,000 points") {
+		t.Errorf("in one query: HTTP %d %.200s, want the server's limit", status, body)
+	}
 }
