@@ -202,7 +202,7 @@ func TestBadOptionsAreRefused(t *testing.T) {
 	}
 	good := alicloud.Options{Credentials: keys}
 	for _, err := range []error{
-		second(alicloud.NewCDN("a.example.com,b.example.com", good)), second(alicloud.NewMonitor("", good)), second(alicloud.NewDNS("example.com", "", "default", good)),
+		second(alicloud.NewCDN("a.example.com,b.example.com", good)), second(alicloud.NewMonitor("", good)), second(alicloud.NewMonitor("a.example.com,b.example.com", good)), second(alicloud.NewDNS("example.com", "", "default", good)),
 	} {
 		checkKind(t, err, providers.Invalid)
 	}

@@ -31,11 +31,35 @@ func TestLongAsksAreSplitIntoHours(t *testing.T) {
 	}
 	var got []string
 	for _, q := range c.asked("DescribeDomainRealTimeHttpCodeData") {
-		got = append(got, q.Get("StartTime")+" "+q.Get("EndTime"))
+		got = append(got, q.Get("DomainName")+" "+q.Get("StartTime")+" "+q.Get("EndTime"))
 	}
-	want := []string{"2021-06-24T18:00:00Z 2021-06-24T19:00:00Z", "2021-06-24T19:00:00Z 2021-06-24T20:00:00Z", "2021-06-24T20:00:00Z 2021-06-24T20:10:00Z"}
+	want := []string{
+		domain + " 2021-06-24T18:00:00Z 2021-06-24T19:00:00Z",
+		domain + " 2021-06-24T19:00:00Z 2021-06-24T20:00:00Z",
+		domain + " 2021-06-24T20:00:00Z 2021-06-24T20:10:00Z",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+// Coarser points are no minutes, and the error says so.
+func TestFiveMinutePointsAreNamed(t *testing.T) {
+	c := newCloud(t)
+	c.replies["DescribeDomainRealTimeHttpCodeData"] = codesReply("300", minuteOf("2021-06-24T18:00:00Z", `{"Code":"200","Count":"9"}`))
+	c.replies["DescribeDomainRealTimeQpsData"] = `{"RequestId":"R","Data":{"QpsModel":[
+		{"TimeStamp":"2021-06-24T18:00:00Z","Qps":1},{"TimeStamp":"2021-06-24T18:05:00Z","Qps":1}]}}`
+	m := newMonitor(t, c)
+	rows, codes := m.Fetch(t.Context(), night(), night()+59)
+	points, rates := m.QPS(t.Context(), night(), night()+59)
+	for want, err := range map[string]error{`steps of "300" seconds, not 60`: codes, "5 minutes apart, not one": rates} {
+		checkKind(t, err, providers.Invalid)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+	if rows != nil || points != nil {
+		t.Errorf("rows %v and points %v beside errors", rows, points)
 	}
 }
 
