@@ -42,6 +42,8 @@ func Encode(p *Plan) []byte {
 	w.shut()
 	w.line("hold_limit", durationText(p.HoldLimit))
 	w.line("on_drift", p.OnDrift.String())
+	w.line("on_blind", p.OnBlind.String())
+	w.line("common_cause_limit", durationText(p.CommonCauseLimit))
 	w.line("rehearse", onOff(p.Rehearse).String())
 	w.steps("steps", p.Steps)
 	w.steps("rollback", p.Rollback)

@@ -33,6 +33,8 @@ func (d *decoder) plan(root *yaml.Node) *Plan {
 	}
 	p.HoldLimit = readOr(b, "hold_limit", 60*time.Minute, positive(b, "hold_limit"))
 	p.OnDrift = reaction(b.word("on_drift"))
+	p.OnBlind = reaction(b.word("on_blind"))
+	p.CommonCauseLimit = readOr(b, "common_cause_limit", 20*time.Minute, scalar(durationOf))
 	p.Rehearse = readOr(b, "rehearse", true, scalar(switchOf))
 	p.Steps = steps(b, "steps")
 	if b.has("rollback") {

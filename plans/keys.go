@@ -79,6 +79,8 @@ func planKeys() []key {
 		{name: "guardrails", kind: kindBlocks, required: true, keys: guardrailKeys(), text: "The rules judged on every minute. A breach starts the way back."},
 		{name: "hold_limit", kind: kindDuration, fallback: "60m", text: "A hold that nobody resolves in this time rolls back."},
 		{name: "on_drift", kind: kindWord, fallback: "hold", words: []string{"hold", "rollback"}, text: "What to do when somebody else changes the weights or the TLS versions during a run."},
+		{name: "on_blind", kind: kindWord, fallback: "rollback", words: []string{"hold", "rollback"}, text: "What to do when a source has had no data about either CDN for 15 minutes."},
+		{name: "common_cause_limit", kind: kindDuration, fallback: "20m", text: "A breach that the backup shows too holds and pages; when it lasts this long, the run rolls back."},
 		{name: "rehearse", kind: kindSwitch, fallback: "on", text: "Write the present weight before the first step, to prove the permission to write."},
 		{name: "steps", kind: kindChoices, required: true, keys: stepKeys(), text: "What a run does, in order. A preflight always comes first."},
 		{name: "rollback", kind: kindChoices, keys: rollbackKeys(), text: "The way back. It ends at the weights observed at the start, whatever they were.", fallback: "drain and restore together, verify, then the shares of steps in rising order"},

@@ -183,7 +183,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 			{Name: "errors", Source: "rum", Signal: guardrails.ErrorRate, Above: 5, For: 10 * time.Minute, Within: 12 * time.Minute, Mode: guardrails.Act},
 			{Name: "shares", Source: "edge", Signal: guardrails.StatusShare, Classes: []guardrails.Class{guardrails.Class5xx}, Moves: 5, For: 5 * time.Minute, Within: 7 * time.Minute, Mode: guardrails.Act},
 		},
-		HoldLimit: time.Hour, OnDrift: plans.ReactHold, Rehearse: true,
+		HoldLimit: time.Hour, OnDrift: plans.ReactHold, OnBlind: plans.ReactRollback, CommonCauseLimit: 20 * time.Minute, Rehearse: true,
 		Steps: []plans.Step{
 			plans.Shift{},
 			plans.TLS{},

@@ -34,7 +34,10 @@ type Plan struct {
 	Guardrails []guardrails.Rule
 	HoldLimit  time.Duration // a hold that nobody resolves in this time rolls back; default 60m
 	OnDrift    Reaction      // default ReactHold
-	Rehearse   bool          // write the present weight in preflight, to prove the permission; default true
+	OnBlind    Reaction      // no data about either leg for 15 minutes; default ReactRollback
+	// CommonCauseLimit is how long a breach that the backup shows too may last before it rolls back; default 20m, 0 at once.
+	CommonCauseLimit time.Duration
+	Rehearse         bool // write the present weight in preflight, to prove the permission; default true
 
 	Steps    []Step // preflight is implicit and first
 	Rollback []Step // always set: generated when the file has none
