@@ -11,11 +11,11 @@ const (
 
 // Baseline is what was normal before the first change. It is frozen once and used until the end, also by the way back.
 type Baseline struct {
-	At         time.Time        // when it was frozen
-	Unadjusted bool             // no week of history: the time of day is not taken into account
-	Series     []SeriesBaseline // platform by platform
-	Totals     []SeriesBaseline // of sources that tell platforms apart: all of them together, for rules that are not per platform
-	Shares     []ShareBaseline
+	At     time.Time        // when it was frozen
+	Series []SeriesBaseline // platform by platform
+	Totals []SeriesBaseline // of sources that tell platforms apart: all of them together, for rules that are not per platform
+	Shares []ShareBaseline
+	Alike  []Alike // rules and platforms that have a control leg
 }
 
 // SeriesBaseline are the means of one platform on one leg. A mean whose field is not in Has is absent.
@@ -31,11 +31,23 @@ type SeriesBaseline struct {
 	Share            [3]float64 // 2xx, 4xx, 5xx: 0..1
 	TLS13            float64    // 0..1
 	Has              Field
+	Blocks           []Block // the same minutes in fives, for intervals
+	Shape            Shape   // how the means usually go on from there; zero: nothing is known, and breaches of means are weak
 }
 
-// Freeze measures the baseline from the minutes of each source that are settled at now.
-func Freeze(t Table, now time.Time) Baseline {
-	b := Baseline{At: now, Unadjusted: true}
+// Block is the sum of up to five minutes in a row.
+type Block struct {
+	Minutes int // known ones
+	Sum     Counts
+}
+
+// Freeze measures the baseline from the minutes of each source that are settled at now, and its shape from the week before. The rules
+// are those that will be judged by it. A week that is nil, or that has fewer than four days with data, leaves the shape out.
+func Freeze(t Table, week *Week, rules []Rule, now time.Time) Baseline {
+	b := Baseline{At: now}
+	if week == nil {
+		week = &Week{}
+	}
 	for i := range t.sources {
 		s := &t.sources[i]
 		before := t.Through(s.name, now) + 1
@@ -43,6 +55,7 @@ func Freeze(t Table, now time.Time) Baseline {
 		for k := range s.series {
 			e := SeriesBaseline{Source: s.name, Platform: s.series[k].platform, Leg: s.series[k].leg}
 			if e.freeze(input{one: &s.series[k]}, before) {
+				e.Shape = week.shape(e.Source, e.Platform, e.Leg, before)
 				b.Series = append(b.Series, e)
 			}
 		}
@@ -55,10 +68,12 @@ func Freeze(t Table, now time.Time) Baseline {
 		for _, leg := range [...]Leg{Primary, Backup} {
 			e := SeriesBaseline{Source: s.name, Leg: leg}
 			if in := t.input(s.name, "", leg); in.all != nil && e.freeze(in, before) {
+				e.Shape = week.shape(e.Source, "", leg, before)
 				b.Totals = append(b.Totals, e)
 			}
 		}
 	}
+	b.compareLegs(&t, rules)
 	return b
 }
 
@@ -92,6 +107,7 @@ func (b *SeriesBaseline) freeze(in input, before Minute) bool {
 			continue
 		}
 		b.Minutes++
+		b.block(int(m-before+BaselineMinutes)/blockMinutes, c)
 		b.Has |= c.Has & HasRequests
 		b.Requests += c.volume()
 		add := func(m *mean, needs Field, sum, n float64) {
@@ -120,6 +136,20 @@ func (b *SeriesBaseline) freeze(in input, before Minute) bool {
 		status[i].into(&b.Share[i], &b.Has, HasStatus)
 	}
 	return true
+}
+
+// block adds a minute to the i-th block.
+func (b *SeriesBaseline) block(i int, c *Counts) {
+	if len(b.Blocks) == 0 {
+		b.Blocks = make([]Block, effectBlocks)
+	}
+	k := &b.Blocks[i]
+	if k.Minutes == 0 {
+		k.Sum = *c
+	} else {
+		k.Sum = k.Sum.plus(c)
+	}
+	k.Minutes++
 }
 
 // Of returns the baseline of one series; platform "" is the whole source.

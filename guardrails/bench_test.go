@@ -19,7 +19,7 @@ func full() guardrails.Table {
 // BenchmarkJudge is one rule on one series for one minute.
 func BenchmarkJudge(b *testing.B) {
 	tab := full()
-	base := guardrails.Freeze(tab, settled(night+60))
+	base := guardrails.Freeze(tab, nil, nil, settled(night+60))
 	s := quiet(settled(night + 179))
 	for _, name := range []string{"errors", "total", "status", "silence"} {
 		rule := rules()[name]
@@ -54,7 +54,7 @@ func BenchmarkMerge(b *testing.B) {
 // BenchmarkVerifyShare is one question about the total and two platforms.
 func BenchmarkVerifyShare(b *testing.B) {
 	tab := full()
-	base := guardrails.Freeze(tab, settled(night+60))
+	base := guardrails.Freeze(tab, nil, nil, settled(night+60))
 	q := moved(30, 60, night+179)
 	b.ReportAllocs()
 	for b.Loop() {

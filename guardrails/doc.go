@@ -34,7 +34,14 @@
 // without a baseline is UNKNOWN, so a platform that appears late never passes such a rule. Silence needs a control leg that reports;
 // at 100 % there is none, and only the absence of minutes counts then, as BLIND.
 //
-// What is not here yet: the seven-day shape of the baseline (every baseline is marked unadjusted, and a breach of it rolls back all
-// the same), the control leg's say in attribution (a FIRE rolls back whatever the control leg shows), the self-test with a planted
-// bad minute, and the backtest over recorded nights.
+// # Choices where the sources are silent, or differ
+//
+//   - The reference lets an unadjusted rule only hold below twice the band. Here the control leg may confirm such a breach, and it rolls
+//     back then: what the time of day does, it does to both legs.
+//   - The reference compares errors by points that belong to a limit of 5 % (2.5 to confirm). Here they are half and a quarter of the
+//     rule's own limit, which is the same there.
+//   - The reference's simulation lets a control of 50 requests a minute deny; its text asks for 200. Here the text holds.
+//   - Rules without a control are spoken for by those that have one and breach as well. Those that do not breach say nothing: they may
+//     watch what the fault does not touch.
+//   - Blindness is counted from the last change on. A leg that the source has never told apart counts as blind with the other.
 package guardrails

@@ -53,7 +53,7 @@ func ExampleVerifyShare() {
 		}
 	}
 	table := guardrails.Table{}.Merge(answer, changed.Add(30*time.Minute))
-	base := guardrails.Freeze(table, changed)
+	base := guardrails.Freeze(table, nil, nil, changed)
 	for _, after := range []time.Duration{5 * time.Minute, 8 * time.Minute, 9 * time.Minute} {
 		a := guardrails.VerifyShare(&table, &base, guardrails.ShareQuestion{
 			Source: "rum", Now: changed.Add(after), Asked: 30, Before: 10, Since: changed, TTL: time.Minute,

@@ -1,6 +1,7 @@
 package guardrails
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -25,6 +26,9 @@ const (
 	maxWindow      = 180 // minutes; plans refuse longer windows
 	burnInAfterTTL = 3   // minutes
 	silenceHold    = 10  // percent of share below which silence only holds
+	weakBands      = 2   // a breach below this many bands needs a week of history, or the control leg, to roll back
+	blindCanary    = 10  // minutes without data on the changed leg alone that roll back
+	blindBoth      = 15  // minutes without data on both
 )
 
 // MaxWindow is the longest window a rule may have; a longer one is cut to it.
@@ -86,11 +90,14 @@ func Judge(t *Table, b *Baseline, r Rule, platform string, leg Leg, s Situation)
 	}
 	j.expect(b.of(r.Source, platform, leg))
 	j.observe(w.obs, v.From)
-	return j.worst(&w, &v)
+	if found, ok := j.worst(&w, &v); ok && v.State >= Suspect {
+		j.explain(t, b, &w, &found, &v)
+	}
+	return v
 }
 
-// worst judges every side and returns the verdict of the worst.
-func (j *judge) worst(w *window, v *Verdict) Verdict {
+// worst judges every side and fills in the verdict of the worst, which it returns; ok is false for a rule without a limit.
+func (j *judge) worst(w *window, v *Verdict) (s side, ok bool) {
 	var buf [maxSides]side
 	sides := j.sides(&buf)
 	worst, found := tally{}, (*side)(nil)
@@ -102,16 +109,64 @@ func (j *judge) worst(w *window, v *Verdict) Verdict {
 		}
 	}
 	if found == nil {
-		return *v
+		return side{}, false
 	}
 	v.Side, v.Breach, v.OK, v.Unknown, v.Why = found.name, worst.breach, worst.ok, worst.unknown, worst.why
 	if w.late > 0 && v.Why == 0 {
 		v.Why = Missing
 	}
 	if worst.latest >= 0 {
-		v.Value, v.Limit, v.Expected, v.Known = w.obs[worst.latest].value[found.slot], found.limit, j.expected[found.slot], true
+		o := &w.obs[worst.latest]
+		v.Value, v.Limit, v.Expected, v.Known = o.value[found.slot]*o.shape, found.limit*o.shape, j.expected[found.slot]*o.shape, true
 	}
-	return *v
+	return *found, true
+}
+
+// explain says of a verdict that looks wrong what else is to be known before anything is done about it.
+func (j *judge) explain(t *Table, b *Baseline, w *window, sd *side, v *Verdict) {
+	switch v.State {
+	case Blind:
+		j.blindness(t, v)
+	case Suspect, Fire, FireFast:
+		v.Weak = j.weak(w, sd)
+		j.attribute(t, b, w, sd, v)
+	case Clear, IdleLeg, Pending:
+	}
+}
+
+// blindness measures how long there has been no data, and whether the other leg has some.
+func (j *judge) blindness(t *Table, v *Verdict) {
+	if j.rule.Signal == Requests {
+		return // the other leg alone can make it blind; the rules on means and errors say which it is
+	}
+	other := t.input(j.rule.Source, v.Platform, j.leg.Other())
+	var sum Counts
+	v.BlindBoth = true
+	for m := v.Through; m >= j.situation.Since && v.BlindFor < maxWindow; m-- {
+		if _, unknown := j.own.at(m, &sum); !unknown.noData() {
+			break
+		}
+		v.BlindFor++
+		if _, unknown := other.at(m, &sum); v.BlindFor <= blindMinutes && !unknown.noData() {
+			v.BlindBoth = false
+		}
+	}
+}
+
+// weak reports a breach that a week of history might explain: there is none, and it is smaller than twice the band.
+// Reference semantics, section 3, recommendation 3.
+func (j *judge) weak(w *window, sd *side) bool {
+	if j.rule.Signal != TotalTime && j.rule.Signal != TLSTime && j.rule.Signal != ResponseSize || len(j.shape) > 0 {
+		return false
+	}
+	var s sample
+	for i := range w.obs {
+		if o := &w.obs[i]; sd.mark(o) == breach {
+			s.add(o.value[sd.slot])
+		}
+	}
+	e := j.expected[sd.slot]
+	return math.Abs(s.mean-e) < weakBands*math.Abs(sd.limit-e)
 }
 
 // JudgeAll evaluates every rule for every platform of its source on a leg, in the order of the rules.
@@ -129,7 +184,28 @@ func JudgeAll(t *Table, b *Baseline, rules []Rule, leg Leg, s Situation) []Verdi
 			out = append(out, Judge(t, b, *r, p, leg, s))
 		}
 	}
+	attributeByOthers(out)
 	return out
+}
+
+// attributeByOthers lets the rules that have a control leg speak for those that have none: when one of them breaches too, and the
+// control leg denies each that does, the cause is common. Design, section 16.
+func attributeByOthers(vs []Verdict) {
+	denied := false
+	for i := range vs {
+		switch v := &vs[i]; {
+		case v.Mode != Act || v.Signal == Requests:
+		case v.Control == ControlConfirms || v.Control == ControlNeutral:
+			return
+		case v.Control == ControlDenies:
+			denied = true
+		}
+	}
+	for i := range vs {
+		if v := &vs[i]; denied && v.Control == ControlNone && v.State >= Fire {
+			v.Control = ControlDenies
+		}
+	}
 }
 
 // platformsOf lists what a rule must judge: what the baseline knows, so that a platform cannot vanish, and what has appeared since.

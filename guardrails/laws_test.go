@@ -243,7 +243,7 @@ func TestNothingLeavesThePackageThatIsNoNumber(t *testing.T) {
 		}
 		now := settled(night + 39)
 		tab := guardrails.Table{}.Merge(batch(night, night+39, rows...), now)
-		b := guardrails.Freeze(tab, now)
+		b := guardrails.Freeze(tab, nil, nil, now)
 		for _, s := range b.Series {
 			finite(t, s.Requests, s.ErrorRate, s.TotalMS, s.TLSMS, s.Bytes, s.Share[0], s.Share[1], s.Share[2], s.TLS13)
 		}

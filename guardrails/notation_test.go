@@ -51,12 +51,20 @@ func number(t *testing.T, s string) int {
 var (
 	counted = regexp.MustCompile(`^(\d+)/(\d+)$`)
 	legs    = regexp.MustCompile(`^(\d+|[-EPN]):(\d+|[-EPN])$`)
-	level   = regexp.MustCompile(`^(\d+)?([.=#xXd]|[245][+-])$`)
+	level   = regexp.MustCompile(`^(\d+)?([.=#xyXd]|[245][+-])$`)
 	unknown = map[string]guardrails.Unknown{"E": guardrails.SourceError, "P": guardrails.Partial, "N": guardrails.NotANumber}
 )
 
 func parseMinute(t *testing.T, rule, word string, m guardrails.Minute) []guardrails.Row {
 	t.Helper()
+	if own, other, both := strings.Cut(word, "~"); both {
+		rows := parseMinute(t, rule, own, m)
+		for _, r := range parseMinute(t, rule, other, m) {
+			r.Leg = guardrails.Backup
+			rows = append(rows, r)
+		}
+		return rows
+	}
 	if word == "-" {
 		return nil
 	}
@@ -97,7 +105,7 @@ func levelOf(t *testing.T, rule, word string, n float64) guardrails.Counts {
 	}
 	values := map[string]map[string]float64{
 		"errors": {"=": 0.05, "x": 0.06, "X": 0.25}, "errors-strict": {"=": 0.05, "x": 0.06, "X": 0.25},
-		"total": {"=": 240, "x": 250, "X": 370, "#": 360, "d": 130}, "tls": {"=": 120, "x": 125, "X": 190, "#": 180, "d": 25},
+		"total": {"=": 240, "x": 250, "y": 290, "X": 370, "#": 360, "d": 130}, "tls": {"=": 120, "x": 125, "X": 190, "#": 180, "d": 25},
 		"size": {"=": 12_000, "x": 12_500, "X": 20_000, "d": 7_000}, "tls13": {"=": 0.55, "x": 0.56, "d": 0.44},
 		"status": {"=": 0.13, "2+": 0.76, "2-": 0.64, "4+": 0.16, "4-": 0.04, "5+": 0.14, "5-": 0.02},
 	}
@@ -139,6 +147,15 @@ func parseSituation(t *testing.T, text string, last guardrails.Minute) (guardrai
 			s.Settled = false
 		case word == "no baseline":
 			b = &guardrails.Baseline{}
+		case word == "alike":
+			for _, r := range rules() {
+				b.Alike = append(b.Alike, guardrails.Alike{Rule: r.Name, Platform: "ios"})
+			}
+		case scans(word, "week %d%%", &n):
+			for i := range b.Series {
+				knots := []float32{1 + float32(n)/100}
+				b.Series[i].Shape = guardrails.Shape{First: night, Days: 7, TotalMS: knots, TLSMS: knots, Bytes: knots}
+			}
 		case scans(word, "change %d", &n):
 			s.Since = night + guardrails.Minute(n)
 		case scans(word, "%d%%", &n):

@@ -21,12 +21,15 @@ type judge struct {
 	known     bool       // the baseline knows what is expected
 	expected  [3]float64 // in the signal's unit; status_share has one a class
 	reference float64    // requests rule: requests of both legs a minute before the last change; 0 when unknown
+	shape     []float32  // of a mean: the factor by the time of the night; see Shape
+	first     Minute     // of shape
 }
 
 // observation is one minute as the rule sees it.
 type observation struct {
 	unknown Unknown
-	value   [3]float64 // in the signal's unit; status_share has one a class
+	value   [3]float64 // in the signal's unit, means divided by shape; status_share has one a class
+	shape   float64    // how the minute usually differs from those before the change, 1 when nothing is known
 	n       float64    // requests or handshakes of this minute
 	bad     float64    // failed requests of this minute
 	quiet   bool       // requests: whatever the value says, it is not silence
@@ -89,14 +92,14 @@ func (j *judge) expect(b *SeriesBaseline) {
 	if b == nil || b.Has&j.needs != j.needs {
 		return
 	}
-	j.known = true
+	j.known, j.first = true, b.Shape.First
 	switch j.rule.Signal {
 	case TotalTime:
-		j.expected[0], j.known = b.TotalMS, b.TotalMS > 0
+		j.expected[0], j.known, j.shape = b.TotalMS, b.TotalMS > 0, b.Shape.TotalMS
 	case TLSTime:
-		j.expected[0], j.known = b.TLSMS, b.TLSMS > 0
+		j.expected[0], j.known, j.shape = b.TLSMS, b.TLSMS > 0, b.Shape.TLSMS
 	case ResponseSize:
-		j.expected[0], j.known = b.Bytes, b.Bytes > 0
+		j.expected[0], j.known, j.shape = b.Bytes, b.Bytes > 0, b.Shape.Bytes
 	case StatusShare:
 		for i, s := range b.Share {
 			j.expected[i] = 100 * s
@@ -116,6 +119,7 @@ func (j *judge) observe(obs []observation, from Minute) {
 	var sum Counts
 	for i := range obs {
 		m, o := from+Minute(i), &obs[i]
+		o.shape = shapeAt(j.shape, j.first, m)
 		if j.rule.Signal == Requests {
 			j.silence(o, m)
 		} else if c, missing := j.own.at(m, &sum); missing != 0 {
@@ -168,13 +172,13 @@ func (j *judge) value(o *observation, c *Counts) {
 	case ErrorRate:
 		o.value[0] = 100 * c.Errors / o.n
 	case TotalTime:
-		o.value[0] = c.TotalMS / o.n
+		o.value[0] = c.TotalMS / o.n / o.shape
 	case ResponseSize:
-		o.value[0] = c.Bytes / o.n
+		o.value[0] = c.Bytes / o.n / o.shape
 	case StatusShare:
 		o.value = [3]float64{100 * c.Status2xx / o.n, 100 * c.Status4xx / o.n, 100 * c.Status5xx / o.n}
 	case TLSTime:
-		o.value[0] = c.TLSMS / o.n
+		o.value[0] = c.TLSMS / o.n / o.shape
 	case TLS13Share:
 		o.value[0] = 100 * c.TLS13 / o.n
 	case Requests:
@@ -196,7 +200,7 @@ func (j *judge) mergeThin(obs []observation, from Minute) {
 		} else {
 			sum = sum.plus(c)
 		}
-		var joined observation
+		joined := observation{shape: obs[i].shape}
 		j.read(&joined, &sum)
 		if joined.unknown == LowN {
 			continue

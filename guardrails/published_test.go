@@ -61,9 +61,13 @@ func TestPublishedCases(t *testing.T) {
 			s, b := parseSituation(t, cells[2], last)
 			for name, delivered := range deliveries(minutes) {
 				v := guardrails.Judge(&delivered, b, rule, "ios", guardrails.Primary, s)
+				verdict, _, decided := strings.Cut(cells[4], ": ")
 				got := v.State.String()
-				if _, side, written := strings.Cut(cells[4], " "); written && side != "" {
+				if strings.Contains(verdict, " ") {
 					got += " " + v.Side
+				}
+				if decided {
+					got += ": " + v.Decision().String()
 				}
 				if diff := cmp.Diff(cells[4], got); diff != "" {
 					t.Errorf("delivered %s (-want +got):\n%s%+v", name, diff, v)

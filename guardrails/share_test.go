@@ -227,7 +227,7 @@ func verifies(rng *rand.Rand, neff, from, asked, truth float64) bool {
 	history := wobble(rng, night-1, 60, from, neff)
 	after := wobble(rng, night+20, 20, truth, neff)
 	tab := table(night-80, night+20, history...)
-	b := guardrails.Freeze(tab, settled(night-1))
+	b := guardrails.Freeze(tab, nil, nil, settled(night-1))
 	tab = tab.Merge(batch(night, night+20, after...), settled(night+20))
 	for m := night + 7; m <= night+18; m++ {
 		q := moved(guardrails.Percent(100*from), guardrails.Percent(100*asked), m)

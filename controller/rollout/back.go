@@ -64,7 +64,8 @@ func (t *turn) progressBack() bool {
 	if r.Retreat != "" {
 		return false
 	}
-	if text := breaching(r.Verdicts); text != "" && r.Restored && r.InForce > 0 {
+	fires := func(v guardrails.Verdict) bool { return v.RollsBack() && v.State >= guardrails.Fire }
+	if text := breaching(r.Verdicts, fires); text != "" && r.Restored && r.InForce > 0 {
 		t.retreat("the primary breaches although the settings of the start are proved: " + text)
 		return true
 	}

@@ -55,9 +55,10 @@ type Resolve struct {
 
 // FetchMinutes asks a source for the minutes From..To.
 type FetchMinutes struct {
-	Source string
-	From   guardrails.Minute
-	To     guardrails.Minute
+	Source  string
+	From    guardrails.Minute
+	To      guardrails.Minute
+	DaysAgo int // 0: the night itself; else the same hours on an earlier day, for the baseline's shape
 }
 
 // Wake asks for a TimerFired at an instant; at once when it is past.

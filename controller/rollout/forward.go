@@ -13,7 +13,7 @@ var zeroTime time.Time //nolint:gochecknoglobals // a name for the zero value; i
 // progressForward draws one conclusion, worst first, and reports whether there may be another.
 func (t *turn) progressForward() bool {
 	r := &t.r
-	if text := breaching(r.Verdicts); text != "" {
+	if text := t.breach(); text != "" {
 		t.rollBack(text)
 		return true
 	}
@@ -233,13 +233,6 @@ func (t *turn) enter(step plans.Step) {
 		t.proveTLS()
 	}
 	t.last().Asked = r.Asked
-}
-
-// freeze measures the baseline anew, the last time before anything is written.
-func (t *turn) freeze() {
-	if !t.r.Touched {
-		t.r.Baseline = guardrails.Freeze(t.r.Table, t.at)
-	}
 }
 
 func (t *turn) shift(s plans.Shift) {

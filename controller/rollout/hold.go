@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -34,7 +35,9 @@ func (h Hold) Ends() string {
 		return "tlsroll does not fight: it goes on when the state is put back and a person says so, and ends at the limit without a write."
 	case HoldGuardrail:
 		return "It goes on when the rule is CLEAR, rolls back at once when it FIREs, and at the limit at the latest."
-	case HoldNotConverged, HoldGate, HoldLever:
+	case HoldCommonCause:
+		return "It goes on when the rule is CLEAR, and rolls back when it lasts, or when the backup recovers and the primary does not."
+	case HoldNotConverged, HoldGate, HoldLever, HoldBlind:
 		return "It goes on when that is over, and rolls back at the limit."
 	case HoldWindow:
 		return "Nothing rises any more; it rolls back at the limit."
@@ -56,8 +59,8 @@ func (t *turn) reconsider() {
 }
 
 func (t *turn) reasonToHold() (why HoldReason, text string) {
-	if text := t.guardrailHold(); text != "" {
-		return HoldGuardrail, text
+	if why, text := t.guardrailHold(); text != "" {
+		return why, text
 	}
 	if text := t.convergeTrouble(); text != "" {
 		return HoldNotConverged, text
@@ -73,17 +76,31 @@ func (t *turn) reasonToHold() (why HoldReason, text string) {
 	return 0, ""
 }
 
-// guardrailHold is a rule that forbids to go on. The backup breaching while it carries everything is one too.
-func (t *turn) guardrailHold() string {
+// guardrailHold is a rule that forbids to go on, the worst first. The backup breaching while it carries everything is one too.
+func (t *turn) guardrailHold() (why HoldReason, text string) {
+	worst := guardrails.HoldHere - 1
 	for _, v := range t.r.Verdicts {
-		if v.Holds() || v.RollsBack() && v.Leg == guardrails.Backup {
-			if v.RollsBack() {
-				t.notify(Page, "backup breaches", "The backup, which carries the traffic, breaches: "+VerdictText(v)+".")
-			}
-			return VerdictText(v)
+		d := v.Decision()
+		if d <= worst {
+			continue
 		}
+		worst, text = d, VerdictText(v)
 	}
-	return ""
+	switch worst {
+	case guardrails.Advance, guardrails.Wait:
+		return 0, ""
+	case guardrails.HoldHere:
+		return HoldGuardrail, text
+	case guardrails.HoldCommon:
+		t.notify(Page, "common cause "+t.r.commonAt.UTC().Format(time.RFC3339), "Both CDNs breach, so the change is not the likely cause: "+text+". "+"It rolls back when this lasts for "+t.r.Plan.CommonCauseLimit.String()+".")
+		return HoldCommonCause, text
+	case guardrails.HoldBlind:
+		t.notify(Page, "blind", "No data about either CDN: "+text+".")
+		return HoldBlind, text
+	case guardrails.RollBack: // of the backup: the primary's would have turned the run round
+		t.notify(Page, "backup breaches", "The backup, which carries the traffic, breaches: "+text+".")
+	}
+	return HoldGuardrail, text
 }
 
 // convergeTrouble is a share that does not come, or went elsewhere.

@@ -32,6 +32,7 @@ func (t *turn) judge() {
 	if leg == guardrails.Backup && t.maybeOnPrimary() > 0 {
 		r.Verdicts = append(r.Verdicts, t.floorVerdicts()...)
 	}
+	t.watchCommon()
 }
 
 // maybeOnPrimary is the share that the primary may carry although the run has it at zero: zero written as a weight of 1, a rise whose
@@ -45,24 +46,70 @@ func (t *turn) maybeOnPrimary() plans.Percent {
 }
 
 // floorVerdicts are the primary's bad verdicts while it should carry nobody: not enough people to call it healthy, enough to be hurt.
-// Silence is no sign then.
+// Silence and missing minutes are no sign then.
 func (t *turn) floorVerdicts() []guardrails.Verdict {
 	s := t.situation()
 	s.Share = t.maybeOnPrimary()
 	var bad []guardrails.Verdict
 	for _, v := range guardrails.JudgeAll(&t.r.Table, &t.r.Baseline, t.r.Plan.Guardrails, guardrails.Primary, s) {
-		if v.Signal != guardrails.Requests && (v.RollsBack() || v.State == guardrails.Suspect && v.Holds()) {
+		if v.Signal != guardrails.Requests && v.State != guardrails.Blind && v.Decision() >= guardrails.HoldHere {
 			bad = append(bad, v)
 		}
 	}
 	return bad
 }
 
-// breaching returns what rolls back on the primary, worst first: "" when nothing does.
-func breaching(vs []guardrails.Verdict) string {
+// breach says what turns the run round now: a rule that rolls back, a common cause that has lasted, or blindness on both legs when the
+// plan says so; "" when nothing does.
+func (t *turn) breach() string {
+	r := &t.r
+	if text := breaching(r.Verdicts, func(v guardrails.Verdict) bool {
+		return v.RollsBack() && (v.State != guardrails.Blind || t.blindnessCounts())
+	}); text != "" {
+		return text
+	}
+	if r.Plan.OnBlind == plans.ReactRollback && t.blindnessCounts() {
+		if text := breaching(r.Verdicts, func(v guardrails.Verdict) bool { return v.Decision() == guardrails.HoldBlind }); text != "" {
+			return "no data about either CDN: " + text
+		}
+	}
+	text := breaching(r.Verdicts, func(v guardrails.Verdict) bool { return v.Decision() == guardrails.HoldCommon })
+	if text != "" && t.age(r.commonAt) >= r.Plan.CommonCauseLimit {
+		return "both CDNs have breached for " + r.Plan.CommonCauseLimit.String() + ": " + text
+	}
+	return ""
+}
+
+// blindnessCounts reports whether missing minutes are the sources' fault. They are not while another hand has moved the traffic, nor
+// where nobody asked: after a resume somebody must have watched for as long as blindness takes.
+func (t *turn) blindnessCounts() bool {
+	r := &t.r
+	drifted := r.Held != nil && r.Held.Why == HoldDrift
+	return !drifted && (r.resumedAt.IsZero() || t.age(r.resumedAt) >= blindWatch)
+}
+
+// watchCommon remembers since when a cause has been common. A window that is neither wrong nor healthy does not end it.
+func (t *turn) watchCommon() {
+	suspect := false
+	for _, v := range t.r.Verdicts {
+		if v.Leg != guardrails.Primary {
+			continue
+		}
+		if v.Decision() == guardrails.HoldCommon && t.r.commonAt.IsZero() {
+			t.r.commonAt = t.at
+		}
+		suspect = suspect || !v.Passes() && v.State != guardrails.Blind && v.Breach > 0
+	}
+	if !suspect {
+		t.r.commonAt = zeroTime
+	}
+}
+
+// breaching returns the primary's verdicts that satisfy f, worst first: "" when none does.
+func breaching(vs []guardrails.Verdict, f func(guardrails.Verdict) bool) string {
 	var bad []guardrails.Verdict
 	for _, v := range vs {
-		if v.RollsBack() && v.Leg == guardrails.Primary {
+		if f(v) && v.Leg == guardrails.Primary {
 			bad = append(bad, v)
 		}
 	}
@@ -107,7 +154,30 @@ func VerdictText(v guardrails.Verdict) string {
 	if v.Why != 0 {
 		b.WriteString(" (" + v.Why.String() + ")")
 	}
+	b.WriteString(ControlText(v))
 	return b.String()
+}
+
+// ControlText says what the control leg shows of a verdict that looks wrong, and whether the time of day might explain it; "" for others.
+func ControlText(v guardrails.Verdict) string {
+	text, unit := "", " %"
+	switch v.Signal {
+	case guardrails.ErrorRate, guardrails.StatusShare, guardrails.TLS13Share:
+		unit = " pp"
+	case guardrails.TotalTime, guardrails.TLSTime, guardrails.ResponseSize, guardrails.Requests:
+	}
+	switch v.Control {
+	case guardrails.ControlConfirms, guardrails.ControlNeutral, guardrails.ControlDenies:
+		if v.Signal != guardrails.Requests {
+			text = fmt.Sprintf(", %+.1f%s against the backup, which %s", v.Versus, unit, v.Control)
+		}
+	case guardrails.ControlNone:
+		text = ", no backup to compare with"
+	}
+	if v.Weak {
+		text += ", no week of history to compare with"
+	}
+	return text
 }
 
 // Quantity prints a number in a signal's unit.

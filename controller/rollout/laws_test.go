@@ -193,7 +193,7 @@ func (n *night) checkRun(before rollout.Run) {
 // checkTurn looks at why the run turned round.
 func (n *night) checkTurn(before rollout.Run) {
 	for _, v := range n.run.Verdicts {
-		if !v.RollsBack() || v.Leg != guardrails.Primary || before.Stage <= rollout.StageChecking {
+		if !v.RollsBack() || v.State < guardrails.Fire || v.Leg != guardrails.Primary || before.Stage <= rollout.StageChecking {
 			continue
 		}
 		requests := 0.0

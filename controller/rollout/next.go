@@ -11,27 +11,29 @@ import (
 // The times of a run, in the run's time. Those of proofs are from the reference semantics (20 and 40 minutes) and the fact sheet of
 // the CDN (15 minutes); the others are ours.
 const (
-	tickEvery      = time.Minute
-	PreflightLimit = 30 * time.Minute // for the world to answer at all
-	historyMinutes = 75               // asked for at the start: the baseline's hour and room for late data
-	refetchMinutes = 15               // asked for again at every tick, so that revisions arrive
-	maxFetch       = 180
-	readEvery      = 5               // ticks between reads for drift
-	sourceFresh    = 3 * time.Minute // what raises exposure wants every source to have answered this recently
-	readFresh      = time.Minute     // what raises exposure wants the state read this recently
-	ConvergeHold   = 20 * time.Minute
-	convergePage   = 40 * time.Minute
-	convergeBack   = 60 * time.Minute // way back: then the end is unverified
-	ProofLimit     = 15 * time.Minute
-	ProofLimitBack = 2 * time.Hour
-	proofRounds    = 2
-	SettleLimit    = 90 * time.Minute // way back: for CLEAR at half the band
-	gateGrace      = 15 * time.Minute // a closed gate is a hold after this
-	leverHold      = 10 * time.Minute // forward: a failing lever is a hold after this
-	leverPage      = time.Minute      // way back: a failing lever pages after this
-	retryFirst     = 5 * time.Second
-	retryMax       = 30 * time.Second
-	resolveQueries = 400 // a server and tick
+	tickEvery        = time.Minute
+	PreflightLimit   = 30 * time.Minute // for the world to answer at all
+	selfTestPatience = 10 * time.Minute // for the newest minutes of a source, before the first step
+	historyMinutes   = 75               // asked for at the start: the baseline's hour and room for late data
+	refetchMinutes   = 15               // asked for again at every tick, so that revisions arrive
+	maxFetch         = 180
+	readEvery        = 5               // ticks between reads for drift
+	sourceFresh      = 3 * time.Minute // what raises exposure wants every source to have answered this recently
+	readFresh        = time.Minute     // what raises exposure wants the state read this recently
+	ConvergeHold     = 20 * time.Minute
+	convergePage     = 40 * time.Minute
+	convergeBack     = 60 * time.Minute // way back: then the end is unverified
+	ProofLimit       = 15 * time.Minute
+	ProofLimitBack   = 2 * time.Hour
+	proofRounds      = 2
+	SettleLimit      = 90 * time.Minute // way back: for CLEAR at half the band
+	gateGrace        = 15 * time.Minute // a closed gate is a hold after this
+	leverHold        = 10 * time.Minute // forward: a failing lever is a hold after this
+	leverPage        = time.Minute      // way back: a failing lever pages after this
+	blindWatch       = 15 * time.Minute // after a resume: missing minutes count from here on
+	retryFirst       = 5 * time.Second
+	retryMax         = 30 * time.Second
+	resolveQueries   = 400 // a server and tick
 )
 
 // turn is one call of Next: the new run being made, and what is due.
@@ -58,6 +60,8 @@ func Next(r Run, rec Record) (Run, []Command) {
 	t.r.Steps = slices.Clone(r.Steps)
 	t.r.Sources = slices.Clone(r.Sources)
 	t.r.paged = slices.Clone(r.paged)
+	t.r.past = slices.Clone(r.past)
+	t.r.Week.Days = slices.Clone(r.Week.Days)
 	t.apply(rec.Event)
 	t.settle()
 	return t.r, append(t.out, t.after...)
@@ -107,8 +111,16 @@ func (t *turn) answer(e Event) {
 	case CommandFailed:
 		t.failed(id, a, e.Kind, e.Text)
 	case MinutesArrived:
+		if f, ok := a.(FetchMinutes); ok && f.DaysAgo > 0 {
+			t.pastArrived(f, e.Batch)
+			return
+		}
 		t.minutes(e.Batch)
 	case SourceFailed:
+		if f, ok := a.(FetchMinutes); ok && f.DaysAgo > 0 {
+			t.pastFailed(f)
+			return
+		}
 		t.sourceFailed(e)
 	case TimerFired:
 		t.fired(a)
@@ -212,7 +224,7 @@ func sameRead(a, b Action) bool {
 		return ok
 	case FetchMinutes:
 		o, ok := b.(FetchMinutes)
-		return ok && o.Source == a.Source
+		return ok && o.Source == a.Source && o.DaysAgo == a.DaysAgo
 	case SetShare, SetTLS, Wake, Rehearse, Notify, Call:
 	}
 	return false

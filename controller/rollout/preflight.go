@@ -64,6 +64,7 @@ func (t *turn) begin() {
 	for _, s := range t.r.Plan.Sources {
 		t.fetch(s)
 	}
+	t.askWeek()
 }
 
 // askPreflight asks for what is still missing.
@@ -126,7 +127,7 @@ func (t *turn) complete() bool {
 			return false
 		}
 	}
-	return t.r.pre.state && len(t.r.pre.primary) > 0 && len(t.r.pre.backup) > 0
+	return t.r.pre.state && len(t.r.pre.primary) > 0 && len(t.r.pre.backup) > 0 && t.r.weekKnown()
 }
 
 func (t *turn) missing() string {
@@ -141,6 +142,9 @@ func (t *turn) missing() string {
 		if s.AnsweredAt.IsZero() {
 			parts = append(parts, "source "+s.Name+" "+s.Failure)
 		}
+	}
+	if !t.r.weekKnown() {
+		parts = append(parts, "the same hours of the week before")
 	}
 	if t.r.pre.checked && !t.r.pre.resolved {
 		parts = append(parts, "the name servers")
@@ -167,13 +171,16 @@ func (t *turn) observe() {
 // ready freezes the baseline and opens the first step.
 func (t *turn) ready() bool {
 	r := &t.r
-	r.Baseline = guardrails.Freeze(r.Table, t.at)
+	t.freeze()
 	if share := r.Origin.Share(); share <= 0 || share >= 100 {
 		t.end(Halted, fmt.Sprintf("preflight: the primary carries %s of the weight, so one leg has no traffic to compare with; give both some weight first", share))
 		return true
 	}
-	if missing := t.unmeasured(); missing != "" {
-		t.end(Halted, "preflight: "+missing)
+	if doubts, passing := t.selfTest(); doubts != "" {
+		if passing && t.age(r.Begun) < selfTestPatience {
+			return false
+		}
+		t.end(Halted, "preflight: "+doubts)
 		return true
 	}
 	r.ShareAt = t.at.Add(-historyMinutes * time.Minute)
@@ -183,25 +190,26 @@ func (t *turn) ready() bool {
 	return true
 }
 
-// unmeasured says which rule has no baseline: a rule that cannot compare would never be CLEAR, so the run must not begin.
-func (t *turn) unmeasured() string {
-	for _, rule := range t.r.Plan.Guardrails {
-		if rule.Mode != guardrails.Act || rule.Signal == guardrails.Requests {
-			continue
+// selfTest says which rules cannot be relied on: a rule that cannot compare would never be CLEAR, and one that cannot fire guards
+// nothing, so the run must not begin. passing means that all of it may pass by itself.
+func (t *turn) selfTest() (doubts string, passing bool) {
+	r := &t.r
+	s := guardrails.Situation{Now: t.at, Since: guardrails.MinuteOf(t.at) - historyMinutes, TTL: r.Plan.DNS.TTL, Share: r.Origin.Share(), Settled: true}
+	var out []string
+	passing = true
+	for _, d := range guardrails.SelfTest(&r.Table, &r.Baseline, r.Plan.Guardrails, s) {
+		passing = passing && d.Passing
+		on := ""
+		if d.Platform != "" {
+			on = " on " + d.Platform
 		}
-		found := false
-		for _, s := range t.r.Baseline.Series {
-			found = found || s.Source == rule.Source && s.Leg == guardrails.Primary
-		}
-		if !found {
-			return "source " + rule.Source + " has too little history for guardrail " + rule.Name +
-				": at least 20 of the last 30 minutes and 2,000 requests are needed; wait, or mend its queries"
-		}
+		out = append(out, "guardrail "+d.Rule+on+": "+d.Text)
 	}
-	if t.r.shareSource() == "" {
-		return "no source tells both legs apart, so the carried share cannot be verified; add a source with a cdn label"
+	if r.shareSource() == "" {
+		out = append(out, "no source tells both legs apart, so the carried share cannot be verified; add a source with a cdn label")
+		passing = false
 	}
-	return ""
+	return strings.Join(out, "; "), passing
 }
 
 // shareSource is the first source that has shown both legs.

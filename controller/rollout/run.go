@@ -120,6 +120,7 @@ type Run struct {
 
 	Table      guardrails.Table
 	Baseline   guardrails.Baseline
+	Week       guardrails.Week      // the same hours before; empty once the baseline is frozen for good
 	Verdicts   []guardrails.Verdict // of the leg that is judged now
 	Share      guardrails.ShareAnswer
 	Answers    []plans.Answers
@@ -146,6 +147,8 @@ type Run struct {
 	ticks     int
 	seen      plans.Percent // the primary's share as it was last read
 	resumedAt time.Time     // when somebody began to watch again
+	past      []pastDay     // what Week is asked for
+	commonAt  time.Time     // since when both legs have breached; zero: they do not
 	unseen    bool          // way back: a share could not be seen in the traffic
 	roundAt   time.Time     // the last round of proofs began
 	paged     []string      // what was told once and is not told again
@@ -172,6 +175,8 @@ const (
 	HoldWindow
 	HoldLever
 	HoldApproval
+	HoldCommonCause
+	HoldBlind
 )
 
 // String returns a word for the reason.
@@ -179,6 +184,7 @@ func (h HoldReason) String() string {
 	names := [...]string{
 		HoldOperator: "operator", HoldDrift: "drift", HoldGuardrail: "guardrail", HoldNotConverged: "not converged", HoldGate: "not clear",
 		HoldWindow: "window", HoldLever: "provider", HoldApproval: "approval",
+		HoldCommonCause: "common cause", HoldBlind: "blind",
 	}
 	if h < HoldOperator || int(h) >= len(names) {
 		return "hold " + strconv.Itoa(int(h))

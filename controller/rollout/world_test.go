@@ -40,8 +40,10 @@ type setup struct {
 	Slow       float64 // factor on total time while the change hurts
 	GapFrom    int     // minutes without data
 	GapTo      int
-	BackupAt   int // the backup breaks
-	Failures   int // of 100 commands this many fail
+	GapLeg     guardrails.Leg // 0: of both
+	NoPast     bool           // the source keeps nothing of earlier days
+	BackupAt   int            // the backup breaks
+	Failures   int            // of 100 commands this many fail
 	LostWrites bool
 	SlowWrites int // seconds that a write may take
 	SlowReads  int // seconds that a read's answer may be on its way
@@ -349,7 +351,7 @@ func (w *world) gap(m guardrails.Minute) bool {
 func (w *world) minutes(id rollout.CommandID, a rollout.FetchMinutes) rollout.Event {
 	b := guardrails.Batch{Source: a.Source, Settle: time.Minute, From: a.From, To: a.To}
 	for m := a.From; m <= a.To; m++ {
-		if w.gap(m) {
+		if w.setup.GapLeg == 0 && w.gap(m) || w.setup.NoPast && a.DaysAgo > 0 {
 			continue
 		}
 		share := w.shareAt(m.Start())
@@ -358,7 +360,7 @@ func (w *world) minutes(id rollout.CommandID, a rollout.FetchMinutes) rollout.Ev
 			if leg == guardrails.Backup {
 				n = math.Round(w.setup.Requests * (1 - share))
 			}
-			if n > 0 {
+			if n > 0 && (w.setup.GapLeg != leg || !w.gap(m)) {
 				b.Rows = append(b.Rows, guardrails.Row{Platform: "ios", Leg: leg, Minute: m, Counts: w.counts(leg, m, n)})
 			}
 		}

@@ -27,7 +27,10 @@ type RunDoc struct {
 	Records  uint64    `json:"records"`
 	Awaiting string    `json:"awaiting,omitempty"`
 	Steps    []StepDoc `json:"steps"`
-	Lab      *LabDoc   `json:"lab,omitempty"`
+
+	Expected []ExpectedDoc `json:"expected"`
+
+	Lab *LabDoc `json:"lab,omitempty"`
 }
 
 // StepDoc is one step as it was carried out.
@@ -87,6 +90,11 @@ type VerdictDoc struct {
 	Why      string    `json:"unknown_because,omitempty"`
 	From     time.Time `json:"from"`
 	Through  time.Time `json:"through"`
+	Decision string    `json:"decision"`
+	Control  string    `json:"control,omitempty"`
+	Versus   *float64  `json:"versus_control,omitempty"`
+	Weak     bool      `json:"without_week,omitempty"`
+	BlindFor int       `json:"blind_minutes,omitempty"`
 }
 
 // LabDoc is what a demo adds: what the lab received, and how fast the way back was, in wall seconds.
@@ -116,6 +124,7 @@ func NewRunDoc(r rollout.Run) RunDoc {
 	d := RunDoc{
 		Schema: "tlsroll/run.v1", Run: string(r.ID), Digest: r.Digest, Phase: r.Phase().String(), Live: r.Live(), BackWhy: r.BackWhy,
 		Started: r.Started, At: r.At, Records: r.Seq, Steps: []StepDoc{},
+		Expected: expectedDocs(r),
 	}
 	if r.Plan != nil {
 		d.Plan, d.Domain = r.Plan.Name, r.Plan.Domain
@@ -174,6 +183,10 @@ func verdictDoc(v guardrails.Verdict) VerdictDoc {
 	}
 	if v.Why != 0 {
 		d.Why = v.Why.String()
+	}
+	d.Decision, d.Control, d.Weak, d.BlindFor = v.Decision().String(), v.Control.String(), v.Weak, v.BlindFor
+	if v.Control > guardrails.ControlNone {
+		d.Versus = new(v.Versus)
 	}
 	return d
 }

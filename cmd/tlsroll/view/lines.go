@@ -105,17 +105,44 @@ func orNone(s string) string {
 
 func (l *Lines) preflight(r rollout.Run) {
 	l.say("preflight", fmt.Sprintf("ok: primary carries %s (weights %s), its edges accept %s", r.Origin.Share(), r.Origin, r.Accepted))
-	l.more("baseline from %d series%s", len(r.Baseline.Series), unadjusted(r.Baseline))
+	l.more("baseline from %d series, %s", len(r.Baseline.Series), shapeText(r))
+	l.more("%s", controlText(r))
 	for _, h := range r.Handshakes {
 		l.more("%s", HandshakeLine(h))
 	}
 }
 
-func unadjusted(b guardrails.Baseline) string {
-	if b.Unadjusted {
-		return ", not adjusted for the time of day"
+// shapeText says what is known of how a night usually goes on.
+func shapeText(r rollout.Run) string {
+	days, without := 0, 0
+	for _, s := range r.Baseline.Series {
+		days = max(days, s.Shape.Days)
+		if s.Shape.Days == 0 && s.Has&guardrails.HasTotalMS != 0 {
+			without++
+		}
 	}
-	return ""
+	switch {
+	case days == 0:
+		return "no week of history: a mean that moves by less than twice its limit holds, unless the backup confirms it"
+	case without > 0:
+		return fmt.Sprintf("the shape of the night from %d earlier days, but for %d series", days, without)
+	}
+	return fmt.Sprintf("the shape of the night from %d earlier days", days)
+}
+
+// controlText says which rules the backup can be asked about.
+func controlText(r rollout.Run) string {
+	var names []string
+	for _, g := range r.Plan.Guardrails {
+		if g.Signal == guardrails.Requests || slices.ContainsFunc(r.Baseline.Alike, func(a guardrails.Alike) bool { return a.Rule == g.Name }) {
+			continue
+		}
+		names = append(names, g.Name)
+	}
+	if len(names) == 0 {
+		return "the backup is the control of every rule"
+	}
+	return "the backup is no control for " + strings.Join(names, ", ") + ": a breach there is the primary's, unless others say otherwise"
 }
 
 // steps prints what changed in the step under way: entered, read back, proved, left.
@@ -220,7 +247,7 @@ func VerdictLine(v guardrails.Verdict) string {
 	if v.Why != 0 {
 		row += " (" + v.Why.String() + ")"
 	}
-	return row
+	return row + rollout.ControlText(v)
 }
 
 // verdicts prints the rules that have just turned worse than PENDING: the worst in full, the others as a number.

@@ -46,6 +46,12 @@ func Status(out io.Writer, r rollout.Run, writer string) error {
 			fmt.Fprintf(&b, "  %s\n", VerdictLine(v))
 		}
 	}
+	if expected := r.Expected(); len(expected) > 0 {
+		b.WriteString("\nexpected\n")
+		for _, x := range expected {
+			fmt.Fprintf(&b, "  %s\n", ExpectedLine(x))
+		}
+	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return fmt.Errorf("print status: %w", err)
 	}
@@ -60,6 +66,9 @@ func Timeline(out io.Writer, r rollout.Run, d LabDoc) {
 		fmt.Fprintf(out, "  %s  %-7s %-36s %s\n", p.Entered.In(zone).Format("15:04:05"), p.Way, p.Name, FourWeights(p))
 	}
 	fmt.Fprintf(out, "  %s  %s\n\n", r.At.In(zone).Format("15:04:05"), r.End.Phase)
+	for _, x := range r.Expected() {
+		fmt.Fprintf(out, "  %s\n", ExpectedLine(x))
+	}
 	fmt.Fprintf(out, "at the start  %s\nat the end    %s\n", d.StateAtTheStart, d.StateAtTheEnd)
 	if d.FirstWrite != nil {
 		fmt.Fprintf(out, "way back      first write %.0f ms after the deciding fetch", 1000**d.FirstWrite)
