@@ -42,7 +42,7 @@ const (
 	controlShares   = 4.0 / 5 // part of the minutes of for that breach on the control leg too: 8 of 10
 	trendMinutes    = 60      // before the change, in which the legs must have moved alike
 	trendWindow     = 12      // minutes, of which one may breach
-	pairsKnown      = 5 // minutes that both legs must have for a spread to be known
+	pairsKnown      = 5       // minutes that both legs must have for a spread to be known
 )
 
 // attribute asks the control leg about a side that breaches, or may.
