@@ -105,7 +105,10 @@ func (t *turn) watchCommon() {
 	}
 }
 
-// breaching returns the primary's verdicts that satisfy f, worst first: "" when none does.
+// tellBreaches is how many verdicts a sentence names.
+const tellBreaches = 3
+
+// breaching says the primary's verdicts that satisfy f, worst first: "" when none does.
 func breaching(vs []guardrails.Verdict, f func(guardrails.Verdict) bool) string {
 	var bad []guardrails.Verdict
 	for _, v := range vs {
@@ -115,8 +118,11 @@ func breaching(vs []guardrails.Verdict, f func(guardrails.Verdict) bool) string 
 	}
 	slices.SortStableFunc(bad, Worse)
 	var texts []string
-	for _, v := range bad {
+	for _, v := range bad[:min(len(bad), tellBreaches)] {
 		texts = append(texts, VerdictText(v))
+	}
+	if more := len(bad) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, "; ")
 }

@@ -57,9 +57,6 @@ func TestFaultsEndAsTheirNamesSay(t *testing.T) {
 		{world.DNSStuck, rollout.Succeeded},
 		{world.TLSStuck, rollout.RolledBack},
 		{world.EdgeWrongCert, rollout.RolledBack},
-		{world.TooGood, rollout.RolledBack},
-		{world.NaN, rollout.RolledBack},
-		{world.Gaps, rollout.Succeeded},
 	}
 	p := example(t, "tls13-canary.yaml")
 	start, _, err := p.StartAt()
