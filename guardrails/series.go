@@ -31,8 +31,8 @@ func (s *series) put(m Minute, c cell) {
 		s.cells = append(missingCells(int(s.first-m)), s.cells...)
 		s.first = m
 	}
-	if gap := int(m-s.first) + 1 - len(s.cells); gap > 0 {
-		s.cells = append(s.cells, missingCells(gap)...)
+	for len(s.cells) <= int(m-s.first) {
+		s.cells = append(s.cells, cell{unknown: Missing})
 	}
 	at := &s.cells[m-s.first]
 	if c.unknown == 0 || at.unknown != 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -70,6 +71,7 @@ func (t *turn) progressBack() bool {
 		return true
 	}
 	t.prove()
+	t.pageResidual()
 	switch r.Stage {
 	case StageEntering:
 		return t.enterBack()
@@ -121,6 +123,20 @@ func (t *turn) lookFirst() bool {
 	}
 	t.ask(ReadState{})
 	return false
+}
+
+// pageResidual pages when traffic stays on a primary that was drained on the way back. Reference semantics, rollback verification: at most
+// 5 points after 15 minutes, 2 after 30.
+func (t *turn) pageResidual() {
+	r := &t.r
+	if r.Asked > 0 || r.ShareAt.IsZero() || !r.Share.Known {
+		return
+	}
+	left, age := r.Share.Carried, t.waited(r.ShareAt)
+	if left > residualSoon && age >= residualTime || left > residualLate && age >= 2*residualTime {
+		t.notify(Page, "residual", fmt.Sprintf("Rollback: the primary was drained %s ago and still carries %s: some resolvers or clients keep the old answer.",
+			minutes(age.Round(time.Minute)), percent(left)))
+	}
 }
 
 // sourceDead reports whether the source of the carried share has been silent for too long to wait for it.

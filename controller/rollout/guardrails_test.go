@@ -177,6 +177,35 @@ func TestAFailingPastIsLeftOut(t *testing.T) {
 	}
 }
 
+// The primary is drained on the way back, the settings cannot be restored yet, and the traffic stays.
+func TestTrafficThatStaysOnADrainedPrimaryPages(t *testing.T) {
+	n := bakingAt30(t)
+	n.world.stuck = n.world.now.Add(5 * time.Hour)
+	n.world.push(n.world.now, rollout.AbortOrdered{Actor: "ann"}, nil)
+	var drained, told time.Time
+	n.play(func() bool {
+		if drained.IsZero() && n.run.Way == rollout.Back && n.run.InForce == 0 {
+			drained = n.world.now
+		}
+		return !drained.IsZero() && n.world.now.Sub(drained) > 40*time.Minute
+	}, func(c rollout.Command) bool {
+		switch a := c.Action.(type) {
+		case rollout.SetTLS:
+			n.answer(c, rollout.Throttled)
+			return true
+		case rollout.Notify:
+			if strings.Contains(a.Text, "still carries 30.0 %") && a.Urgency == rollout.Page {
+				told = n.world.now
+			}
+		default:
+		}
+		return false
+	})
+	if took := told.Sub(drained); told.IsZero() || took < 15*time.Minute || took > 17*time.Minute {
+		t.Errorf("30 %% of the traffic stayed, and a person was paged after %s", took)
+	}
+}
+
 func TestPreflightRefusesARuleThatCannotFire(t *testing.T) {
 	s := healthy(canarySteps)
 	s.Requests = 12 // 7 on the primary: ten minutes joined are 72, and 200 are needed to FIRE

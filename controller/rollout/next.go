@@ -30,6 +30,9 @@ const (
 	gateGrace        = 15 * time.Minute // a closed gate is a hold after this
 	leverHold        = 10 * time.Minute // forward: a failing lever is a hold after this
 	leverPage        = time.Minute      // way back: a failing lever pages after this
+	residualTime     = 15 * time.Minute // way back: after it a drained primary carries residualSoon percent at most, after twice that residualLate
+	residualSoon     = 5
+	residualLate     = 2
 	blindWatch       = 15 * time.Minute // after a resume: missing minutes count from here on
 	retryFirst       = 5 * time.Second
 	retryMax         = 30 * time.Second
