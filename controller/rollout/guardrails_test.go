@@ -7,6 +7,7 @@ import (
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
 )
 
 // pages collects what a person is paged for.
@@ -203,6 +204,32 @@ func TestTrafficThatStaysOnADrainedPrimaryPages(t *testing.T) {
 	})
 	if took := told.Sub(drained); told.IsZero() || took < 15*time.Minute || took > 17*time.Minute {
 		t.Errorf("30 %% of the traffic stayed, and a person was paged after %s", took)
+	}
+}
+
+// An edge that misses one round of handshakes is asked again; one that misses three is a reason not to begin.
+func TestPreflightAsksSilentEdgesAgain(t *testing.T) {
+	for missed, want := range map[int]rollout.Phase{1: rollout.Succeeded, 2: rollout.Succeeded, 3: rollout.Halted} {
+		n := begin(healthy(canarySteps))
+		asked := 0
+		n.play(nil, func(c rollout.Command) bool {
+			a, ok := c.Action.(rollout.Handshake)
+			if !ok || a.Leg != guardrails.Primary {
+				return false
+			}
+			if asked++; asked > missed {
+				return false
+			}
+			silent := plans.Handshake{Edge: "192.0.2.1:443", Leg: a.Leg, Error: "no answer in 5s"}
+			n.world.push(n.world.now.Add(time.Second), rollout.CommandSucceeded{ID: c.ID, Result: rollout.HandshakesDone{Handshakes: []plans.Handshake{silent}}}, nil)
+			return true
+		})
+		if n.run.End == nil || n.run.End.Phase != want {
+			t.Errorf("%d rounds missed: want %s, got %+v", missed, want, n.run.End)
+		}
+		if want == rollout.Halted && !strings.Contains(n.run.End.Why, "192.0.2.1:443: handshake failed: no answer") {
+			t.Errorf("%s", n.run.End.Why)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	ProofLimit       = 15 * time.Minute
 	ProofLimitBack   = 2 * time.Hour
 	proofRounds      = 2
+	edgeRounds       = 3                // preflight: handshakes with edges that do not answer
 	SettleLimit      = 90 * time.Minute // way back: for CLEAR at half the band
 	gateGrace        = 15 * time.Minute // a closed gate is a hold after this
 	leverHold        = 10 * time.Minute // forward: a failing lever is a hold after this

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type preflight struct {
 	checked   bool // everything above was there and in order
 	resolved  bool
 	rehearsed bool
+	rounds    int    // of handshakes that were dropped
 	trouble   string // last failure of a read
 }
 
@@ -110,6 +112,9 @@ func (t *turn) check() bool {
 	case p.checked || !t.complete():
 		return false
 	}
+	if t.askEdgesAgain() {
+		return false
+	}
 	if findings := t.findings(); len(findings) > 0 {
 		t.end(Halted, "preflight: "+strings.Join(findings, "; "))
 		return true
@@ -117,6 +122,19 @@ func (t *turn) check() bool {
 	t.observe()
 	p.checked, p.rehearsed = true, !t.r.Plan.Rehearse
 	t.askPreflight()
+	return true
+}
+
+// askEdgesAgain drops a round of handshakes in which an edge did not answer, so that the next tick makes another: one lost packet is no
+// reason to call a night off. It does so twice.
+func (t *turn) askEdgesAgain() bool {
+	p := &t.r.pre
+	silent := func(h plans.Handshake) bool { return t.r.unusable(h) }
+	if p.rounds == edgeRounds-1 || !slices.ContainsFunc(p.primary, silent) && !slices.ContainsFunc(p.backup, silent) {
+		return false
+	}
+	p.rounds++
+	p.primary, p.backup = nil, nil
 	return true
 }
 
