@@ -66,8 +66,12 @@ func Timeline(out io.Writer, r rollout.Run, d LabDoc) {
 		fmt.Fprintf(out, "  %s  %-7s %-36s %s\n", p.Entered.In(zone).Format("15:04:05"), p.Way, p.Name, FourWeights(p))
 	}
 	fmt.Fprintf(out, "  %s  %s\n\n", r.At.In(zone).Format("15:04:05"), r.End.Phase)
-	for _, x := range r.Expected() {
-		fmt.Fprintf(out, "  %s\n", ExpectedLine(x))
+	if expected := r.Expected(); len(expected) > 0 {
+		fmt.Fprintln(out, "expected of the change, by the newest half hour")
+		for _, x := range expected {
+			fmt.Fprintf(out, "  %s\n", ExpectedLine(x))
+		}
+		fmt.Fprintln(out)
 	}
 	fmt.Fprintf(out, "at the start  %s\nat the end    %s\n", d.StateAtTheStart, d.StateAtTheEnd)
 	if d.FirstWrite != nil {

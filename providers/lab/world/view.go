@@ -120,24 +120,44 @@ func (w *World) eachMinute(
 ) {
 	w.Advance(now)
 	n := 2 * len(w.cfg.Platforms)
-	past := make([]guardrails.Counts, n)
 	for m := from; m <= to && m < w.next && !m.End().After(now); m++ {
 		if m >= w.first {
 			i := int(m - w.first)
 			f(m, w.counts[i*n:(i+1)*n], w.statuses[i])
 			continue
 		}
-		var statuses legStatuses
-		x := mix{share: w.answered[0].share + 0.04*(w.unit(m, forPast)-0.5)}
-		if w.cfg.Quiet {
-			x.share = w.answered[0].share
-		}
-		x.share = min(max(x.share, 0), 1)
-		x.legs[0].add(w.tlsStart, w.tlsStart, guardrails.Primary, 1)
-		x.legs[1].add(w.EdgeTLS(now, guardrails.Backup, 0), w.tlsStart, guardrails.Backup, 1)
-		w.roll(m, x, past, &statuses)
-		f(m, past, statuses)
+		p := w.pastMinute(now, m)
+		f(m, p.counts, p.statuses)
 	}
+}
+
+// rolled is a minute before the world's history.
+type rolled struct {
+	counts   []guardrails.Counts
+	statuses legStatuses
+}
+
+// pastKept is how many of them are remembered: a week of all hours, and a little more. A source asks for the same ones once a field.
+const pastKept = 8 * 24 * 60
+
+func (w *World) pastMinute(now time.Time, m guardrails.Minute) rolled {
+	if p, ok := w.past[m]; ok {
+		return p
+	}
+	x := mix{share: w.answered[0].share + 0.04*(w.unit(m, forPast)-0.5)}
+	if w.cfg.Quiet {
+		x.share = w.answered[0].share
+	}
+	x.share = min(max(x.share, 0), 1)
+	x.legs[0].add(w.tlsStart, w.tlsStart, guardrails.Primary, 1)
+	x.legs[1].add(w.EdgeTLS(now, guardrails.Backup, 0), w.tlsStart, guardrails.Backup, 1)
+	p := rolled{counts: make([]guardrails.Counts, 2*len(w.cfg.Platforms))}
+	w.roll(m, x, p.counts, &p.statuses)
+	if w.past == nil || len(w.past) >= pastKept {
+		w.past = map[guardrails.Minute]rolled{}
+	}
+	w.past[m] = p
+	return p
 }
 
 func (w *World) rumRows(rows []guardrails.Row, m guardrails.Minute, counts []guardrails.Counts, part float64) []guardrails.Row {

@@ -56,6 +56,7 @@ type World struct {
 	next     guardrails.Minute // first minute not computed yet
 	counts   []guardrails.Counts
 	statuses []legStatuses
+	past     map[guardrails.Minute]rolled // of earlier days, as far as they were asked for
 }
 
 // New returns a world at the instant start, with [History] behind it. It keeps no reference into cfg.
