@@ -217,7 +217,8 @@ func TestPreflightAsksSilentEdgesAgain(t *testing.T) {
 			if !ok || a.Leg != guardrails.Primary {
 				return false
 			}
-			if asked++; asked > missed {
+			asked++
+			if asked > missed {
 				return false
 			}
 			silent := plans.Handshake{Edge: "192.0.2.1:443", Leg: a.Leg, Error: "no answer in 5s"}

@@ -15,6 +15,7 @@ import (
 // TestFaultsEndAsTheSemanticsSay plays the faults that guardrails must see, each with three kinds of noise: how the run ends, what turned
 // it round, and at which share at the latest.
 func TestFaultsEndAsTheSemanticsSay(t *testing.T) {
+	t.Parallel()
 	const canary, inPlace = "tls13-canary.yaml", "tls13-in-place.yaml"
 	for _, test := range []struct {
 		plan  string

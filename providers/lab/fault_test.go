@@ -117,6 +117,7 @@ func statuses(t *testing.T, l *lab.Lab, from, to time.Time) (all, bad float64, p
 
 // What a fault does to data can be seen from outside, where the adapters look.
 func TestFaultsShowThroughTheAPIs(t *testing.T) {
+	t.Parallel()
 	good := shown{samples: 30, control: 30, errors: 0.005, common: 0.005, total: 237, share: 0.60, points: 30, bad: 0.003, perSample: 1}
 	with := func(f func(*shown)) shown {
 		s := good
