@@ -24,14 +24,7 @@ func (t *turn) judge() {
 		return
 	}
 	t.fresh = false
-	leg := guardrails.Primary
-	if r.InForce == 0 {
-		leg = guardrails.Backup
-	}
-	r.Verdicts = guardrails.JudgeAll(&r.Table, &r.Baseline, r.Plan.Guardrails, leg, t.situation())
-	if leg == guardrails.Backup && t.maybeOnPrimary() > 0 {
-		r.Verdicts = append(r.Verdicts, t.floorVerdicts()...)
-	}
+	r.Verdicts = guardrails.Watch(&r.Table, &r.Baseline, r.Plan.Guardrails, t.situation(), t.maybeOnPrimary())
 	t.watchCommon()
 }
 
@@ -43,20 +36,6 @@ func (t *turn) maybeOnPrimary() plans.Percent {
 		share = max(share, a.Want.Share())
 	}
 	return share
-}
-
-// floorVerdicts are the primary's bad verdicts while it should carry nobody: not enough people to call it healthy, enough to be hurt.
-// Silence and missing minutes are no sign then.
-func (t *turn) floorVerdicts() []guardrails.Verdict {
-	s := t.situation()
-	s.Share = t.maybeOnPrimary()
-	var bad []guardrails.Verdict
-	for _, v := range guardrails.JudgeAll(&t.r.Table, &t.r.Baseline, t.r.Plan.Guardrails, guardrails.Primary, s) {
-		if v.Signal != guardrails.Requests && v.State != guardrails.Blind && v.Decision() >= guardrails.HoldHere {
-			bad = append(bad, v)
-		}
-	}
-	return bad
 }
 
 // breach says what turns the run round now: a rule that rolls back, a common cause that has lasted, or blindness on both legs when the
