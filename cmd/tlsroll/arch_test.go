@@ -18,6 +18,7 @@ const module = "github.com/tlsroll/tlsroll/"
 // package below. Commands import everything; nothing imports them.
 var law = map[string][]string{
 	"guardrails":                 {},
+	"guardrails/backtest":        {"guardrails"},
 	"plans":                      {"guardrails"},
 	"plans/examples":             {},
 	"providers":                  {"plans", "guardrails"},
@@ -39,12 +40,12 @@ var law = map[string][]string{
 	"controller/engine":          {"controller/rollout", "controller/store", "providers", "plans", "guardrails"},
 	"controller/schedule":        {"plans"},
 	"controller/sim":             {"controller/engine", "controller/rollout", "plans", "guardrails", "providers/lab/world"},
-	"cmd/tlsroll/view":           {"controller/rollout", "plans", "guardrails"},
+	"cmd/tlsroll/view":           {"controller/rollout", "plans", "guardrails", "guardrails/backtest"},
 	"cmd/tlsroll":                {"*"},
 }
 
 // pure packages decide; they may not reach for a clock, a file, a socket or another goroutine.
-var pure = []string{"guardrails", "plans", "controller/rollout"}
+var pure = []string{"guardrails", "guardrails/backtest", "plans", "controller/rollout"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "io/fs", "sync", "log", "log/slog", "context", "math/rand", "math/rand/v2", "crypto/rand"}
 
