@@ -24,7 +24,8 @@ func (t *turn) judge() {
 		return
 	}
 	t.fresh = false
-	r.Verdicts = guardrails.Watch(&r.Table, &r.Baseline, r.Plan.Guardrails, t.situation(), t.maybeOnPrimary())
+	r.judged, r.lingered, r.judgedBy = t.situation(), t.maybeOnPrimary(), r.Baseline.At
+	r.Verdicts = guardrails.Watch(&r.Table, &r.Baseline, r.Plan.Guardrails, r.judged, r.lingered)
 	t.watchCommon()
 }
 

@@ -33,7 +33,7 @@ var mutations = []struct {
 	{"a rise that failed is repeated whatever has happened since", "levers.go", "t.raising(l.want) && t.noLonger() != \"\"", "false"},
 	{"after a resume a rise is simply made again", "levers.go", "if l.cmd != 0 && t.raising(l.want) {", "if false {"},
 	{"an edge that shows a wrong certificate to traffic is waited for", "forward.go", "if r.unusable(h) || h.ChainError != \"\" {", "if h.Edge == \"no edge\" {"},
-	{"nobody judges what another hand exposed", "judge.go", "t.situation(), t.maybeOnPrimary())", "t.situation(), 0)"},
+	{"nobody judges what another hand exposed", "judge.go", "t.situation(), t.maybeOnPrimary()", "t.situation(), 0"},
 	{"a weight that comes back while the primary is drained is left alone", "levers.go", "ok && w.Share() > r.Weights.Share() {", "ok && w.Share() > 100 {"},
 	{"a common cause that lasts is held for ever", "judge.go", "text != \"\" && t.age(r.commonAt) >= r.Plan.CommonCauseLimit", "text == \"never\""},
 	{"a common cause is counted anew at each verdict", "judge.go", "guardrails.HoldCommon && t.r.commonAt.IsZero()", "guardrails.HoldCommon"},

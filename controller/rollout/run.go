@@ -145,13 +145,16 @@ type Run struct {
 	fence     CommandID     // reads up to this one began before the last write was made or answered
 	lastSet   plans.Weights // of the last SetShare
 	ticks     int
-	seen      plans.Percent // the primary's share as it was last read
-	resumedAt time.Time     // when somebody began to watch again
-	past      []pastDay     // what Week is asked for
-	commonAt  time.Time     // since when both legs have breached; zero: they do not
-	unseen    bool          // way back: a share could not be seen in the traffic
-	roundAt   time.Time     // the last round of proofs began
-	paged     []string      // what was told once and is not told again
+	seen      plans.Percent        // the primary's share as it was last read
+	resumedAt time.Time            // when somebody began to watch again
+	past      []pastDay            // what Week is asked for
+	commonAt  time.Time            // since when both legs have breached; zero: they do not
+	unseen    bool                 // way back: a share could not be seen in the traffic
+	roundAt   time.Time            // the last round of proofs began
+	judged    guardrails.Situation // in which Verdicts were reached
+	judgedBy  time.Time            // when the baseline was frozen that they were reached with
+	lingered  plans.Percent        // what the primary may have carried then, while asked for nothing
+	paged     []string             // what was told once and is not told again
 }
 
 // Hold is a wait that only time, data or a person ends.

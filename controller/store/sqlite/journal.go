@@ -96,6 +96,25 @@ func link(prev string, body []byte) string {
 
 // Read returns a run's records with their rows, after checking numbers, chain and digests.
 func (s *Store) Read(ctx context.Context, id rollout.RunID) ([]rollout.Record, error) {
+	records, missing, err := s.ReadKept(ctx, id)
+	if err == nil && len(missing) > 0 {
+		return nil, &store.CorruptError{Run: id, Seq: missing[0], Why: "its rows are gone: no minutes are kept under the record's digest"}
+	}
+	return records, err
+}
+
+// ReadKept is Read for a journal whose rows may lie elsewhere in part, as those of a run that another controller began. missing lists the
+// records whose rows are not kept here; they come without rows, so the run must not be replayed beyond the first of them.
+func (s *Store) ReadKept(ctx context.Context, id rollout.RunID) (records []rollout.Record, missing []uint64, err error) {
+	if records, err = s.readChain(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	missing, err = s.attachRows(ctx, id, records)
+	return records, missing, err
+}
+
+// readChain reads the records without rows, and checks their numbers and the chain.
+func (s *Store) readChain(ctx context.Context, id rollout.RunID) ([]rollout.Record, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, body, prev, hash FROM event WHERE run = ? ORDER BY seq`, string(id))
 	if err != nil {
 		return nil, fmt.Errorf("read run %s: %w", id, err)
@@ -127,27 +146,32 @@ func (s *Store) Read(ctx context.Context, id rollout.RunID) ([]rollout.Record, e
 	if len(records) == 0 {
 		return nil, fmt.Errorf("read run %s: %w", id, store.ErrNoRun)
 	}
-	return records, s.attachRows(ctx, id, records)
+	return records, nil
 }
 
-// attachRows puts the kept rows back into their records.
-func (s *Store) attachRows(ctx context.Context, id rollout.RunID, records []rollout.Record) error {
+// attachRows puts the kept rows back into their records, and lists the records that have none.
+func (s *Store) attachRows(ctx context.Context, id rollout.RunID, records []rollout.Record) (missing []uint64, err error) {
 	kept, err := s.keptRows(ctx, id)
 	if err != nil {
-		return fmt.Errorf("read minutes of run %s: %w", id, err)
+		return nil, fmt.Errorf("read minutes of run %s: %w", id, err)
 	}
 	for i := range records {
 		m, ok := records[i].Event.(rollout.MinutesArrived)
 		if !ok {
 			continue
 		}
-		m.Batch.Rows, err = rollout.DecodeRows([]byte(kept[m.Digest]), m.Digest)
+		body, ok := kept[m.Digest]
+		if !ok {
+			missing = append(missing, records[i].Seq)
+			continue
+		}
+		m.Batch.Rows, err = rollout.DecodeRows([]byte(body), m.Digest)
 		if err != nil {
-			return &store.CorruptError{Run: id, Seq: records[i].Seq, Why: err.Error()}
+			return nil, &store.CorruptError{Run: id, Seq: records[i].Seq, Why: err.Error()}
 		}
 		records[i].Event = m
 	}
-	return nil
+	return missing, nil
 }
 
 func (s *Store) keptRows(ctx context.Context, id rollout.RunID) (map[string]string, error) {

@@ -85,7 +85,7 @@ func TestDamageIsFound(t *testing.T) {
 		{"a flipped byte in a record", `UPDATE event SET body = replace(body, 'no answer', 'NO answer') WHERE seq = 4`, "hash chain", 4},
 		{"a record that is gone", `DELETE FROM event WHERE seq = 3`, "missing", 4},
 		{"a torn record", `UPDATE event SET body = substr(body, 1, 20) WHERE seq = 7`, "decode", 7},
-		{"rows that are gone", `DELETE FROM minutes`, "rows are not those", 3},
+		{"rows that are gone", `DELETE FROM minutes`, "rows are gone", 3},
 		{"rows that were changed", `UPDATE minutes SET body = replace(body, '100', '101')`, "rows are not those", 3},
 		{"a record of a newer release", `UPDATE event SET body = replace(body, 'timer_fired', 'new_event') WHERE seq = 5`, "newer", 5},
 	}
@@ -109,6 +109,29 @@ func TestDamageIsFound(t *testing.T) {
 				t.Errorf("want damage at record %d (%s), got %v", test.seq, test.why, err)
 			}
 		})
+	}
+}
+
+// A journal whose rows lie elsewhere can still be read up to the first gap, and the gaps are named. Rows that were changed are damage.
+func TestReadKeptNamesWhatIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	s := open(t, path)
+	c, err := s.Claim(t.Context(), []string{"x"}, "a", 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range storetest.Records(9) {
+		if err := s.Append(t.Context(), c, "run", rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, missing, err := s.ReadKept(t.Context(), "run"); err != nil || len(missing) > 0 {
+		t.Fatalf("a whole journal: missing %v, %v", missing, err)
+	}
+	damage(t, path, `DELETE FROM minutes`)
+	records, missing, err := s.ReadKept(t.Context(), "run")
+	if err != nil || len(records) != 9 || len(missing) == 0 || missing[0] != 3 {
+		t.Errorf("want 9 records and the rows of 3 missing, got %d, %v, %v", len(records), missing, err)
 	}
 }
 
