@@ -5,7 +5,10 @@ package guardrails
 // one, the primary's bad verdicts follow the backup's: too few people to call it healthy, enough to be hurt; silence and missing minutes are no sign then.
 // A live run, a backtest and a second judgement of a journal decide by this one function.
 func Watch(t *Table, b *Baseline, rules []Rule, s Situation, lingering Percent) []Verdict {
-	leg := Watched(s.Share)
+	leg := Primary
+	if s.Share == 0 {
+		leg = Backup
+	}
 	out := JudgeAll(t, b, rules, leg, s)
 	if leg == Primary || lingering <= 0 {
 		return out
@@ -19,28 +22,20 @@ func Watch(t *Table, b *Baseline, rules []Rule, s Situation, lingering Percent) 
 	return out
 }
 
-// Watched is the leg that is judged while the primary is asked to carry a share, 0..100.
-func Watched(share Percent) Leg {
-	if share == 0 {
-		return Backup
-	}
-	return Primary
-}
-
-// Unmeasured returns the first rule that acts and compares, whose source has no series in the baseline on a leg: it would never be
-// CLEAR, so nothing can be judged. ok is false when there is none.
-func (b *Baseline) Unmeasured(rules []Rule, leg Leg) (rule Rule, ok bool) {
+// Unmeasured returns the first rule that acts, other than silence, whose source has no series of the primary in the baseline: it would
+// never be CLEAR, so a run must not begin. ok is false when there is none.
+func (b *Baseline) Unmeasured(rules []Rule) (rule Rule, ok bool) {
 	for _, r := range rules {
-		if r.Mode == Act && r.Signal != Requests && !b.measures(r.Source, leg) {
+		if r.Mode == Act && r.Signal != Requests && !b.measures(r.Source) {
 			return r, true
 		}
 	}
 	return Rule{}, false
 }
 
-func (b *Baseline) measures(name string, leg Leg) bool {
+func (b *Baseline) measures(name string) bool {
 	for i := range b.Series {
-		if s := &b.Series[i]; s.Source == name && s.Leg == leg {
+		if s := &b.Series[i]; s.Source == name && s.Leg == Primary {
 			return true
 		}
 	}

@@ -46,17 +46,35 @@ func TestWatchJudgesTheLegThatMatters(t *testing.T) {
 	}
 }
 
+// What is left on a drained primary need not be much: its silence is no verdict.
+func TestWatchHearsNoSilenceOnADrainedPrimary(t *testing.T) {
+	var rows []guardrails.Row
+	for m := night; m < night+20; m++ {
+		rows = append(rows, row(guardrails.Primary, m, normal(5)), row(guardrails.Backup, m, normal(995)))
+	}
+	tab, list := table(night, night+19, rows...), []guardrails.Rule{rules()["silence"]}
+	s := guardrails.Situation{Now: settled(night + 19), TTL: time.Minute, Settled: true}
+	if vs := guardrails.Watch(&tab, baseline(), list, s, 5); len(vs) > 0 {
+		t.Errorf("want no verdict, got %+v", vs)
+	}
+	s.Share = 5
+	if vs := guardrails.Watch(&tab, baseline(), list, s, 5); len(vs) != 1 || vs[0].State != guardrails.Suspect {
+		t.Errorf("asked for 5 %% it is silent: %+v", vs)
+	}
+}
+
 func TestUnmeasuredNamesTheRuleThatCannotCompare(t *testing.T) {
 	b := guardrails.Baseline{Series: []guardrails.SeriesBaseline{usual("ios", guardrails.Primary)}}
 	other, shadow := rules()["status"], rules()["status"]
 	other.Source, shadow.Source, shadow.Mode = "edge", "edge", guardrails.Shadow
-	if r, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"], shadow, other}, guardrails.Primary); !ok || r.Source != "edge" || r.Mode != guardrails.Act {
+	if r, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"], shadow, other}); !ok || r.Source != "edge" || r.Mode != guardrails.Act {
 		t.Errorf("want the acting rule on edge, got %+v %v", r, ok)
 	}
-	if r, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"], rules()["silence"], shadow}, guardrails.Primary); ok {
+	if r, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"], rules()["silence"], shadow}); ok {
 		t.Errorf("every acting rule that compares is measured, got %+v", r)
 	}
-	if _, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"]}, guardrails.Backup); !ok {
-		t.Error("the backup has no series")
+	b.Series[0].Leg = guardrails.Backup
+	if _, ok := b.Unmeasured([]guardrails.Rule{rules()["errors"]}); !ok {
+		t.Error("only the backup was measured")
 	}
 }

@@ -70,13 +70,16 @@ type second struct {
 func (s *second) take(before, after Run, rec Record) {
 	m, ok := rec.Event.(MinutesArrived)
 	if ok && before.End == nil && slices.ContainsFunc(before.pending, func(c Command) bool { return c.ID == m.ID }) {
+		if f, past := s.issued[m.ID].(FetchMinutes); past && f.DaysAgo > 0 {
+			return // the week is the run's own: it is not judged
+		}
 		s.table = s.table.Merge(m.Batch, after.At)
 		if before.Stage > StageChecking {
 			s.trimmed = guardrails.MinuteOf(after.At) - maxFetch
 		}
 	}
 	if !after.Baseline.At.Equal(before.Baseline.At) {
-		s.before, s.base = s.base, guardrails.Freeze(s.table, after.Baseline.At)
+		s.before, s.base = s.base, guardrails.Freeze(s.table, &after.Week, after.Plan.Guardrails, after.Baseline.At)
 	}
 }
 
@@ -117,7 +120,7 @@ func answered(e Event, a Action) bool {
 		return !wakes && !fetches
 	case MinutesArrived:
 		f, ok := a.(FetchMinutes)
-		return ok && f == FetchMinutes{Source: e.Batch.Source, From: e.Batch.From, To: e.Batch.To}
+		return ok && f.Source == e.Batch.Source && f.From == e.Batch.From && f.To == e.Batch.To
 	case SourceFailed:
 		f, ok := a.(FetchMinutes)
 		return ok && f.Source == e.Source

@@ -107,7 +107,7 @@ type watch struct {
 func (w *watch) judge() Judged {
 	out := Judged{Night: w.night}
 	w.open()
-	base := guardrails.Freeze(w.table, w.night.Start)
+	base := guardrails.Freeze(w.table, nil, w.in.Rules, w.night.Start)
 	for _, c := range w.in.Changes {
 		out.Changed = out.Changed || c.At.After(w.night.Start) && !c.At.After(w.night.End)
 	}
@@ -116,7 +116,11 @@ func (w *watch) judge() Judged {
 		out.Thin = "source " + out.ShareFrom + " tells the carried share for fewer than 20 of the 30 minutes before the start"
 		return out
 	}
-	if rule, ok := base.Unmeasured(w.in.Rules, guardrails.Watched(out.Share)); ok {
+	if out.Share == 0 {
+		out.Thin = "the primary carries nothing at the start: no run would begin, and there is nothing to compare with"
+		return out
+	}
+	if rule, ok := base.Unmeasured(w.in.Rules); ok {
 		out.Thin = "source " + rule.Source + " has too little history for guardrail " + rule.Name +
 			": at least 20 of the last 30 minutes and 2,000 requests are needed"
 		return out

@@ -184,6 +184,12 @@ func TestThinNightsAreSaid(t *testing.T) {
 	for i := range few.Rows {
 		few.Rows[i].Counts.Requests, few.Rows[i].Counts.Errors = 20, 0
 	}
+	drained := source(-80, 60, healthy)
+	for i := range drained.Rows {
+		if drained.Rows[i].Leg == guardrails.Primary {
+			drained.Rows[i].Counts = guardrails.Counts{Has: drained.Rows[i].Counts.Has}
+		}
+	}
 	tests := []struct {
 		name   string
 		source backtest.Source
@@ -193,6 +199,7 @@ func TestThinNightsAreSaid(t *testing.T) {
 		{"rows begin at the start", source(0, 60, healthy), "too little history"},
 		{"a gap in the half hour before", source(-10, 60, healthy), "fewer than 20 of the 30 minutes"},
 		{"too few requests", few, "too little history for guardrail errors"},
+		{"nobody on the primary", drained, "carries nothing at the start"},
 		{"another source", backtest.Source{Name: "edge", Settle: settle, Rows: source(-80, 60, healthy).Rows}, "source rum has too little history"},
 		{"enough", source(-40, 60, healthy), ""},
 	}

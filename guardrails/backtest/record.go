@@ -26,6 +26,7 @@ func index(sources []Source) []recorded {
 	for _, s := range sources {
 		r := recorded{name: s.Name, settle: max(s.Settle, 0)}
 		places, sizes := map[key]int{}, []int{}
+		of := make([]int, len(s.Rows)) // the series of each row
 		for i := range s.Rows {
 			k := key{s.Rows[i].Platform, s.Rows[i].Leg}
 			at, ok := places[k]
@@ -34,12 +35,12 @@ func index(sources []Source) []recorded {
 				places[k], sizes = at, append(sizes, 0)
 			}
 			sizes[at]++
+			of[i] = at
 		}
 		for _, n := range sizes {
 			r.series = append(r.series, make([]guardrails.Row, 0, n))
 		}
-		for i := range s.Rows {
-			at := places[key{s.Rows[i].Platform, s.Rows[i].Leg}]
+		for i, at := range of {
 			r.series[at] = append(r.series[at], s.Rows[i])
 		}
 		for _, rows := range r.series {
