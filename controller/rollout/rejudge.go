@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,16 +19,16 @@ type Rejudged struct {
 
 // Equal reports whether both are the same byte for byte, written as JSON.
 func (r Rejudged) Equal() bool {
-	return bytes.Equal(written(r.Then), written(r.Again))
+	return written(r.Then) == written(r.Again)
 }
 
 // written is the form in which verdicts are compared.
-func written(vs []guardrails.Verdict) []byte {
+func written(vs []guardrails.Verdict) string {
 	data, err := json.Marshal(vs)
 	if err != nil {
 		panic("rollout: a verdict cannot be written as JSON: " + err.Error()) // every number that leaves the judge is finite
 	}
-	return data
+	return string(data)
 }
 
 // Rejudge judges a journal a second time. The verdicts of the replay stand for what was decided then; the second judgement makes a table
@@ -41,15 +40,15 @@ func Rejudge(records []Record) (out []Rejudged, witness error) {
 	again := second{issued: map[CommandID]Action{}}
 	var run Run
 	for _, rec := range records {
-		if witness = again.fits(rec); witness != nil {
-			return out, witness
+		if err := again.fits(rec); err != nil {
+			return out, err
 		}
 		after, due := Next(run, rec)
 		for _, c := range due {
 			again.issued[c.ID] = c.Action
 		}
 		again.take(run, after, rec)
-		if len(after.Verdicts) > 0 && !bytes.Equal(written(after.Verdicts), written(run.Verdicts)) {
+		if len(after.Verdicts) > 0 && written(after.Verdicts) != written(run.Verdicts) {
 			out = append(out, Rejudged{Seq: rec.Seq, At: rec.At, Then: after.Verdicts, Again: again.judge(after)})
 		}
 		run = after

@@ -28,7 +28,7 @@ func TestLawR2ASecondJudgementDecidesTheSame(t *testing.T) {
 }
 
 // failingNight is a canary that goes back, and the number of records that changed its verdicts.
-func failingNight(t *testing.T) ([]rollout.Record, int) {
+func failingNight(t *testing.T) (records []rollout.Record, changed int) {
 	t.Helper()
 	s := healthy(canarySteps)
 	s.FaultAt, s.ErrorRate = 1, 0.3
@@ -87,9 +87,9 @@ func TestAnAnswerToAnotherCommandIsNoticed(t *testing.T) {
 			continue
 		}
 		kinds[kind] = true
-		changed := slices.Clone(records)
-		changed[i] = other
-		if _, witness := rollout.Rejudge(changed); witness == nil {
+		exchanged := slices.Clone(records)
+		exchanged[i] = other
+		if _, witness := rollout.Rejudge(exchanged); witness == nil {
 			t.Errorf("%s of record %d was changed, and nothing noticed", kind, rec.Seq)
 		}
 	}
