@@ -53,7 +53,7 @@ func TestPlanListsExactlyTheWritesOfApply(t *testing.T) { //nolint:tparallel // 
 	}
 }
 
-func exampleText(t *testing.T, name string) string {
+func exampleText(t testing.TB, name string) string {
 	t.Helper()
 	text, ok := examples.Source(name)
 	if !ok {
