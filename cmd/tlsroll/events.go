@@ -15,7 +15,7 @@ import (
 
 func newEvents(io stdio) *cobra.Command {
 	var at string
-	var verify bool
+	var verify, again bool
 	cmd := &cobra.Command{
 		Use:   "events [RUN]",
 		Short: "Print a run's journal; without a run, the latest one's",
@@ -24,7 +24,12 @@ func newEvents(io stdio) *cobra.Command {
 	output := outputFlag(cmd, "lines", "json")
 	cmd.Flags().StringVar(&at, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
 	cmd.Flags().BoolVar(&verify, "verify", false, "only check numbers, hash chain and digests")
+	cmd.Flags().BoolVar(&again, "rejudge", false, "judge the stored minutes again and compare with what was decided")
+	cmd.MarkFlagsMutuallyExclusive("verify", "rejudge")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if again {
+			return rejudge(cmd.Context(), io, at, args, *output)
+		}
 		records, err := readRun(cmd.Context(), io, at, args)
 		switch {
 		case err != nil:
@@ -73,31 +78,42 @@ func newStatus(io stdio) *cobra.Command {
 
 // readRun reads the run that is named, or the latest.
 func readRun(ctx context.Context, io stdio, at string, args []string) ([]rollout.Record, error) {
-	path, err := storePath(io, at)
+	s, id, err := openRun(ctx, io, at, args)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sqlite.OpenReadOnly(ctx, path)
-	if err != nil {
-		return nil, &exitError{code: exitPrecondition, err: err, hint: "nothing was run with this store yet, or --store names another file"}
-	}
 	defer s.Close() //nolint:errcheck // only read
-	id := rollout.RunID("")
-	if len(args) > 0 {
-		id = rollout.RunID(args[0])
-	} else {
-		runs, err := s.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if len(runs) == 0 {
-			return nil, &exitError{code: exitPrecondition, err: errors.New("the store " + path + " holds no run")}
-		}
-		id = runs[0].ID
-	}
 	records, err := s.Read(ctx, id)
-	if errors.Is(err, store.ErrNoRun) {
-		return nil, &exitError{code: exitInvalid, err: err, hint: "tlsroll status without a name shows the latest run"}
+	return records, unknownRun(err)
+}
+
+// openRun opens the store and finds the run that is named, or the latest. The caller closes the store.
+func openRun(ctx context.Context, io stdio, at string, args []string) (s *sqlite.Store, id rollout.RunID, err error) {
+	path, err := storePath(io, at)
+	if err != nil {
+		return nil, "", err
 	}
-	return records, err
+	s, err = sqlite.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, "", &exitError{code: exitPrecondition, err: err, hint: "nothing was run with this store yet, or --store names another file"}
+	}
+	if len(args) > 0 {
+		return s, rollout.RunID(args[0]), nil
+	}
+	runs, err := s.List(ctx)
+	if err == nil && len(runs) == 0 {
+		err = &exitError{code: exitPrecondition, err: errors.New("the store " + path + " holds no run")}
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, s.Close())
+	}
+	return s, runs[0].ID, nil
+}
+
+// unknownRun says what to do when there is no such run.
+func unknownRun(err error) error {
+	if errors.Is(err, store.ErrNoRun) {
+		return &exitError{code: exitInvalid, err: err, hint: "tlsroll status without a name shows the latest run"}
+	}
+	return err
 }
