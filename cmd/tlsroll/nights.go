@@ -7,6 +7,7 @@ import (
 
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
 	"github.com/tlsroll/tlsroll/controller/schedule"
+	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/guardrails/backtest"
 	"github.com/tlsroll/tlsroll/plans"
 )
@@ -81,6 +82,16 @@ func (n nightly) nights(p *plans.Plan, first, last time.Time) (out []backtest.Ni
 		if end.After(last) {
 			end = last
 		}
-		out = append(out, backtest.Night{Start: start, End: end})
+		out = append(out, backtest.Night{Start: start, End: end, Back: earlierDays(p, start, end)})
 	}
+}
+
+// earlierDays lists the days that the shape of a night is taken from.
+func earlierDays(p *plans.Plan, start, end time.Time) (back []guardrails.Minute) {
+	for days := 1; days <= guardrails.WeekDays; days++ {
+		if minutes, ok := p.MinutesBack(start, days, start.Add(-time.Hour), end); ok {
+			back = append(back, guardrails.Minute(minutes))
+		}
+	}
+	return back
 }

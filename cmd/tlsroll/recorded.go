@@ -15,6 +15,7 @@ import (
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/guardrails/backtest"
 	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers/csvfile"
 )
 
 // record is where recorded minutes come from.
@@ -29,14 +30,18 @@ type record interface {
 type folder string
 
 // Rows implements record.
-func (f folder) Rows(s plans.Source) (rows []guardrails.Row, err error) {
-	r := rowReader{legs: s.Legs}
-	err = f.read(s.Name+".csv", "minute", rowColumns(), func(line []string, columns []int) error {
-		row, err := r.row(line, columns)
-		rows = append(rows, row)
-		return err
-	})
-	return rows, err
+func (f folder) Rows(s plans.Source) ([]guardrails.Row, error) {
+	path := filepath.Join(string(f), s.Name+".csv")
+	file, err := os.Open(path) //nolint:gosec // the user names the folder
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded minutes: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	rows, err := csvfile.Decode(file, csvfile.Format{Name: path, Legs: s.Legs})
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded minutes: %w", err)
+	}
+	return rows, nil
 }
 
 // Changes implements record.

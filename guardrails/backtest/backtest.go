@@ -32,6 +32,7 @@ import (
 // The times of a run; see package rollout.
 const (
 	historyMinutes = 75 // what a run asks for at the start
+	shapeMargin    = 6  // minutes beyond the end that the mean around the last one reaches
 	tickEvery      = time.Minute
 	tickAfter      = time.Second // after the whole minute: what settles with it is then settled
 )
@@ -54,7 +55,12 @@ type Source struct {
 }
 
 // Night is one stretch of time to judge: from the instant at which a run would have frozen its baseline.
-type Night struct{ Start, End time.Time }
+type Night struct {
+	Start, End time.Time
+	// Back are the earlier days of the shape: how many minutes before the night the clock showed the same time, 1 to 7 days ago. Days
+	// that were not recorded may be among them; with fewer than four that were, the night has no shape.
+	Back []guardrails.Minute
+}
 
 // Change is an instant at which the share asked of the primary was another one, read back. One that repeats the share stands for a
 // change of the TLS settings: that, too, begins every window anew.
@@ -107,7 +113,7 @@ type watch struct {
 func (w *watch) judge() Judged {
 	out := Judged{Night: w.night}
 	w.open()
-	base := guardrails.Freeze(w.table, nil, w.in.Rules, w.night.Start)
+	base := guardrails.Freeze(w.table, w.week(), w.in.Rules, w.night.Start)
 	for _, c := range w.in.Changes {
 		out.Changed = out.Changed || c.At.After(w.night.Start) && !c.At.After(w.night.End)
 	}

@@ -98,6 +98,27 @@ func (w *watch) open() {
 	slices.SortStableFunc(w.coming, func(a, b arrival) int { return a.at().Compare(b.at()) })
 }
 
+// week cuts the same hours out of the record on the night's earlier days.
+func (w *watch) week() *guardrails.Week {
+	week := guardrails.Week{Until: guardrails.MinuteOf(w.night.End)}
+	from := guardrails.MinuteOf(w.night.Start) - historyMinutes
+	for _, back := range w.night.Back {
+		day := guardrails.Day{Back: back}
+		for i := range w.record {
+			r := &w.record[i]
+			b := guardrails.Batch{Source: r.name, Settle: r.settle, From: from - back, To: week.Until + shapeMargin - back}
+			for _, rows := range r.series {
+				b.Rows = append(b.Rows, cut(rows, b.From, b.To)...)
+			}
+			if len(b.Rows) > 0 {
+				day.Table = day.Table.Merge(b, w.night.Start)
+			}
+		}
+		week.Days = append(week.Days, day)
+	}
+	return &week
+}
+
 // see adds the series whose first minute has settled.
 func (w *watch) see(at time.Time) {
 	for len(w.coming) > 0 && !w.coming[0].at().After(at) {
