@@ -128,7 +128,7 @@ func (j *judge) explain(t *Table, b *Baseline, w *window, sd *side, v *Verdict) 
 	case Blind:
 		j.blindness(t, v)
 	case Suspect, Fire, FireFast:
-		v.Weak = j.weak(w, sd)
+		v.Weak = j.weak(w, sd, v.Through)
 		j.attribute(t, b, w, sd, v)
 	case Clear, IdleLeg, Pending:
 	}
@@ -153,10 +153,13 @@ func (j *judge) blindness(t *Table, v *Verdict) {
 	}
 }
 
-// weak reports a breach that a week of history might explain: there is none, and it is smaller than twice the band.
+// weak reports a breach that a week of history might explain: there is none for these minutes, and it is smaller than twice the band.
 // Reference semantics, section 3, recommendation 3.
-func (j *judge) weak(w *window, sd *side) bool {
-	if j.rule.Signal != TotalTime && j.rule.Signal != TLSTime && j.rule.Signal != ResponseSize || len(j.shape) > 0 {
+func (j *judge) weak(w *window, sd *side, through Minute) bool {
+	if j.rule.Signal != TotalTime && j.rule.Signal != TLSTime && j.rule.Signal != ResponseSize {
+		return false
+	}
+	if n := len(j.shape); n > 0 && through < j.first+Minute(n*shapeStep) {
 		return false
 	}
 	var s sample

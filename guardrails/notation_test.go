@@ -3,6 +3,7 @@ package guardrails_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,8 +154,8 @@ func parseSituation(t *testing.T, text string, last guardrails.Minute) (guardrai
 			}
 		case scans(word, "week %d%%", &n):
 			for i := range b.Series {
-				knots := []float32{1 + float32(n)/100}
-				b.Series[i].Shape = guardrails.Shape{First: night, Days: 7, TotalMS: knots, TLSMS: knots, Bytes: knots}
+				knots := slices.Repeat([]float32{1 + float32(n)/100}, 10)
+				b.Series[i].Shape = guardrails.Shape{First: night, Days: make([]guardrails.ShapeDay, 7), TotalMS: knots, TLSMS: knots, Bytes: knots}
 			}
 		case scans(word, "change %d", &n):
 			s.Since = night + guardrails.Minute(n)

@@ -114,10 +114,10 @@ func (v Verdict) Decision() Decision {
 	case Fire, FireFast:
 	}
 	switch {
-	case v.Control == ControlDenies:
-		return HoldCommon
 	case v.Weak && v.Control != ControlConfirms:
 		return HoldHere
+	case v.Control == ControlDenies:
+		return HoldCommon
 	}
 	return RollBack
 }

@@ -28,14 +28,25 @@ type Day struct {
 // Shape is how a night usually runs: the factor by which a mean differs from its mean before the change, at knots five minutes apart.
 // It is the median over the days. The zero Shape is 1 throughout: nothing is known.
 type Shape struct {
-	First   Minute // of the first knot
-	Days    int    // days that were valid, 0 or 4..7
+	First   Minute     // of the first knot
+	Days    []ShapeDay // those that are valid, 4..7; none in the zero Shape
 	TotalMS []float32
 	TLSMS   []float32
 	Bytes   []float32
 }
 
-// at is the factor at a minute. Before the first knot and after the last it stays what it is there.
+// ShapeDay is what an earlier day was like before the hour of the change.
+type ShapeDay struct {
+	Back Minute     // see Day
+	Pre  [3]float64 // means of total time, TLS time and response size; 0 when unknown
+}
+
+// Through is the last minute that the shape is known for.
+func (s *Shape) Through() Minute {
+	return s.First + Minute(max(len(s.TotalMS), len(s.TLSMS), len(s.Bytes))*shapeStep) - 1
+}
+
+// shapeAt is the factor at a minute. Before the first knot and after the last it stays what it is there.
 func shapeAt(knots []float32, first, m Minute) float64 {
 	if len(knots) == 0 {
 		return 1
@@ -54,29 +65,66 @@ func shapeAt(knots []float32, first, m Minute) float64 {
 // shape measures one series' shape from the minutes after before.
 func (w *Week) shape(name, platform string, leg Leg, before Minute) Shape {
 	s := Shape{First: before}
-	var days []day
 	for i := range w.Days {
-		d := day{in: w.Days[i].Table.input(name, platform, leg), back: w.Days[i].Back}
+		d := day{in: w.Days[i].Table.input(name, platform, leg), ShapeDay: ShapeDay{Back: w.Days[i].Back}}
 		if d.measure(before) {
-			days = append(days, d)
+			s.Days = append(s.Days, d.ShapeDay)
 		}
 	}
-	if len(days) < shapeDays || w.Until < before {
+	if len(s.Days) < shapeDays || w.Until < before {
 		return Shape{}
 	}
-	s.Days = len(days)
-	knots := min(int((w.Until-before)/shapeStep)+2, shapeKnotsMax)
+	return s.extended(w, name, platform, leg)
+}
+
+// extended returns the shape with knots up to the end of the week's hours. Less than four days with data there leave it as it is.
+func (s Shape) extended(w *Week, name, platform string, leg Leg) Shape {
+	var days []day
+	for i := range w.Days {
+		for _, known := range s.Days {
+			in := w.Days[i].Table.input(name, platform, leg)
+			if known.Back == w.Days[i].Back && (in.one != nil || in.all != nil) {
+				days = append(days, day{in: in, ShapeDay: known})
+			}
+		}
+	}
+	knots := min(int((w.Until-s.First)/shapeStep)+2, shapeKnotsMax)
+	if len(days) < shapeDays {
+		return s
+	}
 	for f, list := range [...]*[]float32{&s.TotalMS, &s.TLSMS, &s.Bytes} {
-		*list = curve(days, f, before, knots)
+		*list = curve(days, f, *list, s.First, knots)
 	}
 	return s
 }
 
+// Extend returns the baseline with a shape that reaches until the end of the week's hours: the night goes on for longer than was asked
+// for at the start. Nothing of the night itself enters, and what was known stays as it is.
+func (b Baseline) Extend(w *Week) Baseline {
+	for _, list := range [...]*[]SeriesBaseline{&b.Series, &b.Totals} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			e := &(*list)[i]
+			e.Shape = e.Shape.extended(w, e.Source, e.Platform, e.Leg)
+		}
+	}
+	return b
+}
+
+// ShapeThrough is the last minute that every shape is known for; ok is false when there is none.
+func (b *Baseline) ShapeThrough() (m Minute, ok bool) {
+	for i := range b.Series {
+		if s := &b.Series[i].Shape; len(s.Days) > 0 && (!ok || s.Through() < m) {
+			m, ok = s.Through(), true
+		}
+	}
+	return m, ok
+}
+
 // day is one series on one earlier day.
 type day struct {
-	in   input
-	back Minute
-	pre  [3]float64 // the means before the hour of the change; 0 when unknown
+	ShapeDay
+	in input
 }
 
 // measure takes the day's means before the hour of the change; false when it has too few minutes or requests there.
@@ -88,7 +136,7 @@ func (d *day) measure(before Minute) bool {
 	}
 	for f := range means {
 		var has Field
-		means[f].into(&d.pre[f], &has, HasRequests)
+		means[f].into(&d.Pre[f], &has, HasRequests)
 	}
 	return known >= baselineKnown && requests >= baselineRequests
 }
@@ -96,7 +144,7 @@ func (d *day) measure(before Minute) bool {
 // add takes one minute of the night, as it was on the day, into the sums.
 func (d *day) add(means *[3]mean, m Minute, known int, requests float64) (minutes int, n float64) {
 	var sum Counts
-	c, unknown := d.in.at(m-d.back, &sum)
+	c, unknown := d.in.at(m-d.Back, &sum)
 	if unknown != 0 {
 		return known, requests
 	}
@@ -124,23 +172,26 @@ func (d *day) near(f int, m Minute) float64 {
 	return means[f].sum / means[f].n
 }
 
-// curve is the median over the days at each knot. A knot with too few days keeps the value before it.
-func curve(days []day, f int, before Minute, knots int) []float32 {
+// curve appends to known the median over the days at each knot that is missing. A knot with too few days keeps the value before it.
+func curve(days []day, f int, known []float32, first Minute, knots int) []float32 {
 	valid := 0
 	for i := range days {
-		if days[i].pre[f] > 0 {
+		if days[i].Pre[f] > 0 {
 			valid++
 		}
 	}
 	if valid < shapeDays {
-		return nil
+		return known
 	}
-	out, last := make([]float32, knots), 1.0
-	for k := range out {
+	out, last := slices.Clone(known), 1.0
+	if len(out) > 0 {
+		last = float64(out[len(out)-1])
+	}
+	for k := len(out); k < knots; k++ {
 		var factors []float64
 		for i := range days {
-			if x := days[i].near(f, before+Minute(k*shapeStep)); x > 0 && days[i].pre[f] > 0 {
-				factors = append(factors, x/days[i].pre[f])
+			if x := days[i].near(f, first+Minute(k*shapeStep)); x > 0 && days[i].Pre[f] > 0 {
+				factors = append(factors, x/days[i].Pre[f])
 			}
 		}
 		if len(factors) >= shapeDays {
@@ -148,7 +199,7 @@ func curve(days []day, f int, before Minute, knots int) []float32 {
 			n := len(factors)
 			last = (factors[(n-1)/2] + factors[n/2]) / 2
 		}
-		out[k] = float32(last)
+		out = append(out, float32(last))
 	}
 	return out
 }

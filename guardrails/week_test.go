@@ -43,8 +43,8 @@ func frozen(t *testing.T, days ...guardrails.Day) guardrails.SeriesBaseline {
 func TestTheShapeIsTheMedianOfTheDays(t *testing.T) {
 	odd := earlier(7, 600, 9, never) // a day on which something was wrong
 	s := frozen(t, earlier(1, 600, 1.2, never), earlier(2, 900, 1.3, never), earlier(3, 600, 1.25, never), earlier(4, 600, 1.25, never), odd)
-	if s.Shape.Days != 5 || s.Shape.First != night {
-		t.Fatalf("%d days, first knot at %d", s.Shape.Days, s.Shape.First)
+	if len(s.Shape.Days) != 5 || s.Shape.First != night {
+		t.Fatalf("%d days, first knot at %d", len(s.Shape.Days), s.Shape.First)
 	}
 	for name, knots := range map[string][]float32{"total": s.Shape.TotalMS, "tls": s.Shape.TLSMS, "bytes": s.Shape.Bytes} {
 		if got := float64(knots[4]); math.Abs(got-1.25) > 1e-6 {
@@ -64,12 +64,12 @@ func TestTooFewDaysAreNoShape(t *testing.T) {
 		"none": nil, "three": {good(1), good(2), good(3)}, "one is short": {good(1), good(2), good(3), short},
 		"one is thin": {good(1), good(2), good(3), thin},
 	} {
-		if s := frozen(t, days...); s.Shape.Days != 0 || s.Shape.TotalMS != nil {
-			t.Errorf("%s: a shape of %d days", name, s.Shape.Days)
+		if s := frozen(t, days...); len(s.Shape.Days) != 0 || s.Shape.TotalMS != nil {
+			t.Errorf("%s: a shape of %d days", name, len(s.Shape.Days))
 		}
 	}
-	if s := frozen(t, good(1), good(2), good(3), earlier(4, 67, 1.2, never)); s.Shape.Days != 4 {
-		t.Errorf("four days: %d", s.Shape.Days)
+	if s := frozen(t, good(1), good(2), good(3), earlier(4, 67, 1.2, never)); len(s.Shape.Days) != 4 {
+		t.Errorf("four days: %d", len(s.Shape.Days))
 	}
 }
 

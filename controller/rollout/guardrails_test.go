@@ -153,13 +153,56 @@ func TestTheBaselineHasTheShapeOfTheWeekThatTheSourceKeeps(t *testing.T) {
 			t.Fatalf("%s: nothing was written: %+v", test.name, n.run.End)
 		}
 		b, _ := n.run.Baseline.Of("rum", "ios", guardrails.Primary)
-		if got := b.Shape.Days; got != test.days {
-			t.Errorf("%s of the past: a shape of %d days", test.name, got)
+		if got := b.Shape.Days; len(got) != test.days {
+			t.Errorf("%s of the past: a shape of %d days", test.name, len(got))
 		}
 		if !n.play(func() bool { return n.run.InForce == 10 }, nil) || len(n.run.Week.Days) != 0 {
 			t.Errorf("%s: the week is kept after the baseline was frozen: %d days", test.name, len(n.run.Week.Days))
 		}
 	}
+}
+
+// A run of a day does not ask for a day at once; the shape stays ahead of it, and a piece that fails is asked for again.
+func TestTheShapeStaysAheadOfALongRun(t *testing.T) {
+	n := begin(healthy("  - shift: {primary: 0%}\n  - tls: change\n  - shift: {primary: 60%, bake: 12m}\n  - observe: {for: 7h}\n"))
+	failed, longest := 0, guardrails.Minute(0)
+	n.play(func() bool {
+		known, ok := n.run.Baseline.ShapeThrough()
+		if n.run.Touched && (!ok || known.Start().Before(n.world.now)) {
+			t.Fatalf("at %s the shape is known until %s", n.world.now, known.Start())
+		}
+		return false
+	}, func(c rollout.Command) bool {
+		a, ok := c.Action.(rollout.FetchMinutes)
+		if !ok || a.DaysAgo == 0 {
+			return false
+		}
+		longest = max(longest, a.To-a.From)
+		failed++
+		if failed < 8 || failed > 14 { // the second piece
+			return false
+		}
+		n.world.push(n.world.now.Add(time.Second), rollout.SourceFailed{ID: c.ID, Source: a.Source, Kind: rollout.Transient, Text: "no answer"}, nil)
+		return true
+	})
+	if n.run.End == nil || n.run.End.Phase != rollout.Succeeded || longest > 5*60 {
+		t.Errorf("ended as %+v; the longest question was for %d minutes", n.run.End, longest)
+	}
+}
+
+// The source keeps the minutes asked for at each tick, so that revisions arrive. Reference semantics, section 2: fifteen.
+func TestEachTickAsksForAQuarterOfAnHourAgain(t *testing.T) {
+	n := bakingAt30(t)
+	asked := 0
+	n.play(func() bool { return asked >= 5 }, func(c rollout.Command) bool {
+		if a, ok := c.Action.(rollout.FetchMinutes); ok && a.DaysAgo == 0 {
+			asked++
+			if a.To-a.From+1 < 15 {
+				t.Errorf("asked for %d minutes", a.To-a.From+1)
+			}
+		}
+		return false
+	})
 }
 
 // The source of the week fails: the run does without, and says so; it does not wait for ever.

@@ -285,6 +285,7 @@ func (t *turn) tick() {
 	for _, s := range t.r.Plan.Sources {
 		t.fetch(s)
 	}
+	t.goOnWithTheWeek()
 	switch t.r.Stage {
 	case StageChecking:
 		t.askPreflight()

@@ -77,6 +77,11 @@ func (s *second) take(before, after Run, rec Record) {
 			s.trimmed = guardrails.MinuteOf(after.At) - maxFetch
 		}
 	}
+	if was, _ := before.Baseline.ShapeThrough(); s.base.At.Equal(after.Baseline.At) {
+		if m, ok := after.Baseline.ShapeThrough(); ok && m > was {
+			s.base = s.base.Extend(&before.Week)
+		}
+	}
 	if !after.Baseline.At.Equal(before.Baseline.At) {
 		s.before, s.base = s.base, guardrails.Freeze(s.table, &after.Week, after.Plan.Guardrails, after.Baseline.At)
 	}

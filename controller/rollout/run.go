@@ -120,7 +120,7 @@ type Run struct {
 
 	Table      guardrails.Table
 	Baseline   guardrails.Baseline
-	Week       guardrails.Week      // the same hours before; empty once the baseline is frozen for good
+	Week       guardrails.Week      // the same hours before, as far as they are being asked for
 	Verdicts   []guardrails.Verdict // of the leg that is judged now
 	Share      guardrails.ShareAnswer
 	Answers    []plans.Answers
@@ -148,6 +148,7 @@ type Run struct {
 	seen      plans.Percent        // the primary's share as it was last read
 	resumedAt time.Time            // when somebody began to watch again
 	past      []pastDay            // what Week is asked for
+	pieceAt   time.Time            // when the last piece of it was taken in
 	commonAt  time.Time            // since when both legs have breached; zero: they do not
 	unseen    bool                 // way back: a share could not be seen in the traffic
 	roundAt   time.Time            // the last round of proofs began

@@ -6,6 +6,15 @@ import (
 	"github.com/tlsroll/tlsroll/guardrails"
 )
 
+// The hours of the week before that are asked for. A night that goes on is asked for piece by piece, so that a run which ends early has
+// not asked a source for a day.
+const (
+	weekFirst  = 3 * time.Hour // from the start on, in preflight
+	weekPiece  = 2 * time.Hour
+	weekAhead  = 30 * time.Minute // a piece is asked for this long before it is needed
+	weekMargin = 11               // minutes around a piece that the means at its ends reach: five for the last knot, five around it
+)
+
 // pastDay is one earlier day of one source: the same hours of the clock, for the baseline's shape.
 type pastDay struct {
 	source string
@@ -21,7 +30,7 @@ type pastDay struct {
 func (t *turn) askWeek() {
 	r := &t.r
 	if len(r.past) == 0 {
-		t.listWeek()
+		t.listWeek(t.at.Add(-historyMinutes*time.Minute), t.at.Add(weekFirst))
 	}
 	for i := range r.past {
 		if d := &r.past[i]; !d.known {
@@ -30,30 +39,48 @@ func (t *turn) askWeek() {
 	}
 }
 
-// listWeek lists what is to be asked, from before the baseline's half hour until the run has usually ended.
-func (t *turn) listWeek() {
+// listWeek lists what is to be asked for the night's minutes between two instants, as far as the run usually lasts.
+func (t *turn) listWeek(from, until time.Time) {
 	r := &t.r
-	from, until := t.at.Add(-historyMinutes*time.Minute), r.Plan.Horizon(t.at)
-	r.Week.Until = guardrails.MinuteOf(until)
+	if end := r.Plan.Horizon(r.Begun); until.After(end) {
+		until = end
+	}
+	r.Week = guardrails.Week{Until: guardrails.MinuteOf(until)}
 	for _, s := range r.Plan.Sources {
 		if !r.hasMeans(s.Name) {
 			continue
 		}
 		for days := 1; days <= guardrails.WeekDays; days++ {
-			minutes, ok := r.Plan.MinutesBack(t.at, days, from, until)
+			minutes, ok := r.Plan.MinutesBack(r.Begun, days, from, until)
 			if !ok {
 				continue
 			}
 			back := guardrails.Minute(minutes)
 			r.past = append(r.past, pastDay{
-				source: s.Name, days: days, back: back, from: guardrails.MinuteOf(from) - back, to: guardrails.MinuteOf(until) + shapeMargin - back,
+				source: s.Name, days: days, back: back,
+				from: guardrails.MinuteOf(from) - weekMargin - back, to: guardrails.MinuteOf(until) + weekMargin - back,
 			})
 		}
 	}
 }
 
-// shapeMargin is how many minutes beyond the end the mean around the last one reaches.
-const shapeMargin = 6
+// goOnWithTheWeek takes in a piece that is there, and asks for the next one in time. What did not answer is asked for again.
+func (t *turn) goOnWithTheWeek() {
+	r := &t.r
+	if !r.Touched || !r.weekKnown() {
+		return
+	}
+	if len(r.past) > 0 {
+		r.Baseline = r.Baseline.Extend(&r.Week)
+		r.Week, r.past, r.pieceAt = guardrails.Week{}, nil, t.at
+	}
+	known, ok := r.Baseline.ShapeThrough()
+	if !ok || !known.Start().Before(r.Plan.Horizon(r.Begun)) || known.Start().Sub(t.at) > weekAhead || t.age(r.pieceAt) < weekAhead/2 {
+		return
+	}
+	t.listWeek(known.Start(), known.Start().Add(weekPiece))
+	t.askWeek()
+}
 
 // hasMeans reports whether a rule compares a mean of the source with the baseline.
 func (r Run) hasMeans(source string) bool {
@@ -96,7 +123,7 @@ func (t *turn) pastFailed(a FetchMinutes) {
 // pastDay finds a day that is still waited for.
 func (t *turn) pastDay(a FetchMinutes) *pastDay {
 	for i := range t.r.past {
-		if d := &t.r.past[i]; d.source == a.Source && d.days == a.DaysAgo && !d.known {
+		if d := &t.r.past[i]; d.source == a.Source && d.days == a.DaysAgo && d.from == a.From && !d.known {
 			return d
 		}
 	}
@@ -113,12 +140,9 @@ func (r Run) weekKnown() bool {
 	return true
 }
 
-// freeze measures the baseline anew, the last time before anything is written. From then on the week is not needed any more.
+// freeze measures the baseline anew, the last time before anything is written.
 func (t *turn) freeze() {
-	r := &t.r
-	if r.Touched {
-		r.Week, r.past = guardrails.Week{}, nil
-		return
+	if r := &t.r; !r.Touched {
+		r.Baseline = guardrails.Freeze(r.Table, &r.Week, r.Plan.Guardrails, t.at)
 	}
-	r.Baseline = guardrails.Freeze(r.Table, &r.Week, r.Plan.Guardrails, t.at)
 }

@@ -32,7 +32,7 @@ import (
 // The times of a run; see package rollout.
 const (
 	historyMinutes = 75 // what a run asks for at the start
-	shapeMargin    = 6  // minutes beyond the end that the mean around the last one reaches
+	shapeMargin    = 11 // minutes beyond the end that the mean around the last knot reaches
 	tickEvery      = time.Minute
 	tickAfter      = time.Second // after the whole minute: what settles with it is then settled
 )

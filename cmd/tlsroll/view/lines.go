@@ -116,8 +116,8 @@ func (l *Lines) preflight(r rollout.Run) {
 func shapeText(r rollout.Run) string {
 	days, without := 0, 0
 	for _, s := range r.Baseline.Series {
-		days = max(days, s.Shape.Days)
-		if s.Shape.Days == 0 && s.Has&guardrails.HasTotalMS != 0 {
+		days = max(days, len(s.Shape.Days))
+		if len(s.Shape.Days) == 0 && s.Has&guardrails.HasTotalMS != 0 {
 			without++
 		}
 	}
