@@ -42,6 +42,7 @@ const (
 	controlShares   = 4.0 / 5 // part of the minutes of for that breach on the control leg too: 8 of 10
 	trendMinutes    = 60      // before the change, in which the legs must have moved alike
 	trendWindow     = 12      // minutes, of which one may breach
+	leastRatio      = 0.01    // of what is expected: a mean of nothing has a logarithm then
 	pairsKnown      = 5       // minutes that both legs must have for a spread to be known
 )
 
@@ -183,10 +184,7 @@ func (c *comparison) excess(i int) (x float64, known bool) {
 		return a.value[slot] - b.value[slot], true
 	case TotalTime, TLSTime, ResponseSize:
 		ours, theirs := a.value[slot]/c.j.expected[slot], b.value[slot]/c.other.expected[slot]
-		if !(ours > 0 && theirs > 0) {
-			return 0, false
-		}
-		x = math.Log(ours / theirs)
+		x = math.Log(max(ours, leastRatio) / max(theirs, leastRatio))
 	case StatusShare, TLS13Share:
 		x = a.value[slot] - c.j.expected[slot] - (b.value[slot] - c.other.expected[slot])
 	}

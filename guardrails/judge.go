@@ -128,29 +128,45 @@ func (j *judge) explain(t *Table, b *Baseline, w *window, sd *side, v *Verdict) 
 	case Blind:
 		j.blindness(t, v)
 	case Suspect, Fire, FireFast:
-		v.Weak = j.weak(w, sd, v.Through)
+		v.Weak = v.State != FireFast && j.weak(w, sd, v.Through)
 		j.attribute(t, b, w, sd, v)
 	case Clear, IdleLeg, Pending:
 	}
 }
 
-// blindness measures how long there has been no data, and whether the other leg has some.
+// blindness measures how long there has been no data, and whether the other leg has some. Traffic that has not come yet after a change of
+// weight is not blindness, nor is it where so little is asked that minutes without a request must be expected.
 func (j *judge) blindness(t *Table, v *Verdict) {
 	if j.rule.Signal == Requests {
 		return // the other leg alone can make it blind; the rules on means and errors say which it is
 	}
-	other := t.input(j.rule.Source, v.Platform, j.leg.Other())
-	var sum Counts
+	other := judge{own: t.input(j.rule.Source, v.Platform, j.leg.Other()), needs: j.needs, rule: j.rule}
 	v.BlindBoth = true
-	for m := v.Through; m >= j.situation.Since && v.BlindFor < maxWindow; m-- {
-		if _, unknown := j.own.at(m, &sum); !unknown.noData() {
+	elsewhere, seen := sample{}, j.situation.Settled
+	for m := v.Through; m >= j.situation.Since && m > v.Through-maxWindow; m-- {
+		if _, ok := j.data(m); ok {
+			seen = true
 			break
 		}
 		v.BlindFor++
-		if _, unknown := other.at(m, &sum); v.BlindFor <= blindMinutes && !unknown.noData() {
-			v.BlindBoth = false
+		if n, ok := other.data(m); ok {
+			elsewhere.add(n)
+			v.BlindBoth = v.BlindBoth && v.BlindFor > blindMinutes
 		}
 	}
+	if w := float64(j.situation.Share) / 100; !v.BlindBoth && w < 1 && (!seen || elsewhere.mean*w/(1-w) < j.minimum) {
+		v.BlindFor = 0
+	}
+}
+
+// data is what a minute of the leg rests on; ok is false when it has no row, or not the numbers that the rule needs.
+func (j *judge) data(m Minute) (n float64, ok bool) {
+	var sum Counts
+	c, unknown := j.own.at(m, &sum)
+	if unknown.noData() || !c.has(j.needs) {
+		return 0, false
+	}
+	return j.weight(c), true
 }
 
 // weak reports a breach that a week of history might explain: there is none for these minutes, and it is smaller than twice the band.
@@ -163,13 +179,16 @@ func (j *judge) weak(w *window, sd *side, through Minute) bool {
 		return false
 	}
 	var s sample
-	for i := range w.obs {
+	for i := len(w.obs) - 1; i >= 0 && int(s.n) < minutesOf(j.rule.For); i-- {
 		if o := &w.obs[i]; sd.mark(o) == breach {
 			s.add(o.value[sd.slot])
 		}
 	}
-	e := j.expected[sd.slot]
-	return math.Abs(s.mean-e) < weakBands*math.Abs(sd.limit-e)
+	band := weakBands * math.Abs(sd.limit-j.expected[sd.slot])
+	if !sd.up { // nothing falls by more than all of it: halfway from the limit to nothing is strong
+		return s.mean > max(j.expected[sd.slot]-band, sd.limit/2)
+	}
+	return s.mean < j.expected[sd.slot]+band
 }
 
 // JudgeAll evaluates every rule for every platform of its source on a leg, in the order of the rules.
@@ -191,24 +210,30 @@ func JudgeAll(t *Table, b *Baseline, rules []Rule, leg Leg, s Situation) []Verdi
 	return out
 }
 
-// attributeByOthers lets the rules that have a control leg speak for those that have none: when one of them breaches too, and the
-// control leg denies each that does, the cause is common. Design, section 16.
+// attributeByOthers lets the rules that have a control leg speak for those that have none and FIRE: when some of the same platform FIRE
+// too, and the control leg denies each of them, the cause is common. Design, section 16. Nobody speaks against a FAST.
 func attributeByOthers(vs []Verdict) {
+	asked := slices.Clone(vs)
+	for i := range vs {
+		if v := &vs[i]; v.Control == ControlNone && v.State == Fire && deniedByOthers(asked, v.Platform) {
+			v.Control = ControlDenies
+		}
+	}
+}
+
+// deniedByOthers asks the verdicts on a platform, "" for all, that FIRE and have a control leg.
+func deniedByOthers(vs []Verdict, platform string) bool {
 	denied := false
 	for i := range vs {
 		switch v := &vs[i]; {
-		case v.Mode != Act || v.Signal == Requests:
+		case v.Mode != Act || v.State < Fire || v.Signal == Requests, platform != "" && v.Platform != "" && v.Platform != platform:
 		case v.Control == ControlConfirms || v.Control == ControlNeutral:
-			return
+			return false
 		case v.Control == ControlDenies:
 			denied = true
 		}
 	}
-	for i := range vs {
-		if v := &vs[i]; denied && v.Control == ControlNone && v.State >= Fire {
-			v.Control = ControlDenies
-		}
-	}
+	return denied
 }
 
 // platformsOf lists what a rule must judge: what the baseline knows, so that a platform cannot vanish, and what has appeared since.

@@ -32,17 +32,31 @@ func SelfTest(t *Table, b *Baseline, rules []Rule, s Situation) []Doubt {
 	return out
 }
 
+// SelfTestDrained is the part of SelfTest that concerns the backup: while the primary is drained every rule that its source can judge
+// there must be CLEAR on it.
+func SelfTestDrained(t *Table, b *Baseline, rules []Rule, s Situation) []Doubt {
+	var out []Doubt
+	for i := range rules {
+		r := &rules[i]
+		if r.Mode != Act || r.Signal == Requests {
+			continue
+		}
+		for _, p := range platformsOf(t, b, r) {
+			if !t.shows(r.Source, p, Backup) {
+				continue
+			}
+			if text, passing := t.unjudged(b, r, p, Backup, s); text != "" {
+				out = append(out, Doubt{Rule: r.Name, Platform: p, Text: "on the backup, which carries everything while the primary is drained: " + text, Passing: passing})
+			}
+		}
+	}
+	return out
+}
+
 // doubt is the first of the three questions that has no good answer.
 func (t *Table) doubt(b *Baseline, r *Rule, platform string, s Situation) (text string, passing bool) {
-	now := Judge(t, b, *r, platform, Primary, s)
-	switch {
-	case now.State == Blind:
-		return fmt.Sprintf("source %s has no minute to judge at present (%s); mend its queries, or wait until it answers", r.Source, now.Why), true
-	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == LowN:
-		return fmt.Sprintf("too little traffic: %s needs %.0f requests or handshakes a minute; judge all platforms together, or lower min_requests", r.Signal, r.minimum()), false
-	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == NoBaseline:
-		return fmt.Sprintf("too little history: at least %d of the last %d minutes and %d requests are needed; wait, or mend the queries of source %s",
-			baselineKnown, BaselineMinutes, baselineRequests, r.Source), false
+	if text, passing := t.unjudged(b, r, platform, Primary, s); text != "" {
+		return text, passing
 	}
 	for _, sd := range t.plantable(b, r, platform, s) {
 		bad := t.plant(b, r, platform, &sd, s)
@@ -51,6 +65,21 @@ func (t *Table) doubt(b *Baseline, r *Rule, platform string, s Situation) (text 
 			return fmt.Sprintf("%s planted minutes beyond its limit (%s) are judged %s: %d breaching, %d unknown (%s); give it more traffic or a longer window",
 				r.For, sd.name, v.State, v.Breach, v.Unknown, v.Why), false
 		}
+	}
+	return "", false
+}
+
+// unjudged says why a leg cannot be judged now; "" when it can.
+func (t *Table) unjudged(b *Baseline, r *Rule, platform string, leg Leg, s Situation) (text string, passing bool) {
+	now := Judge(t, b, *r, platform, leg, s)
+	switch {
+	case now.State == Blind:
+		return fmt.Sprintf("source %s has no minute to judge at present (%s); mend its queries, or wait until it answers", r.Source, now.Why), true
+	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == LowN:
+		return fmt.Sprintf("too little traffic: %s needs %.0f requests or handshakes a minute; judge all platforms together, or lower min_requests", r.Signal, r.minimum()), false
+	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == NoBaseline:
+		return fmt.Sprintf("too little history: at least %d of the last %d minutes and %d requests are needed; wait, or mend the queries of source %s",
+			baselineKnown, BaselineMinutes, baselineRequests, r.Source), false
 	}
 	return "", false
 }
@@ -119,8 +148,14 @@ func (r *Rule) worsened(c, other Counts, sd *side, knots *Shape, m Minute, s Sit
 	case ResponseSize:
 		c.Bytes = c.Requests * far * shapeAt(knots.Bytes, knots.First, m)
 	case StatusShare:
+		classes := [...]*float64{&c.Status2xx, &c.Status4xx, &c.Status5xx}
 		part := c.answers() * far / 100
-		*[...]*float64{&c.Status2xx, &c.Status4xx, &c.Status5xx}[sd.slot] = part
+		rest := classes[0] // the sum of the classes may be all that is counted: it stays
+		if sd.slot == 0 {
+			rest = classes[2]
+		}
+		*rest = max(0, *rest+*classes[sd.slot]-part)
+		*classes[sd.slot] = part
 	case TLS13Share:
 		c.TLS13 = c.TLS * far / 100
 	case Requests:

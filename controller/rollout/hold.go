@@ -2,7 +2,7 @@ package rollout
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -52,10 +52,22 @@ func (t *turn) reconsider() {
 	}
 	why, text := t.reasonToHold()
 	if text == "" {
-		t.r.Held = nil
+		if h := t.r.Held; h == nil || !h.Why.judged() || t.allPass() {
+			t.r.Held = nil
+		}
 		return
 	}
 	t.hold(Hold{Since: t.at, Why: why, Text: text})
+}
+
+// judged reports a hold that verdicts began. It ends when every rule is CLEAR, not when the worst is over: a breach that comes and goes
+// would never reach the limit.
+func (h HoldReason) judged() bool {
+	return h == HoldGuardrail || h == HoldCommonCause || h == HoldBlind
+}
+
+func (t *turn) allPass() bool {
+	return !slices.ContainsFunc(t.r.Verdicts, func(v guardrails.Verdict) bool { return !v.Passes() })
 }
 
 func (t *turn) reasonToHold() (why HoldReason, text string) {
@@ -67,6 +79,9 @@ func (t *turn) reasonToHold() (why HoldReason, text string) {
 	}
 	if l, name := t.failing(); l != nil && t.age(l.failed) > leverHold {
 		return HoldLever, fmt.Sprintf("the %s cannot be written: %s", name, l.text)
+	}
+	if text := t.waitingToRise(); text != "" && t.age(t.r.resumedAt) > gateGrace {
+		return HoldGate, text
 	}
 	if t.r.Stage == StageEntering {
 		if why, text := t.gate(); text != "" && (why == HoldWindow || t.age(t.r.Waiting) > gateGrace) {
@@ -89,18 +104,26 @@ func (t *turn) guardrailHold() (why HoldReason, text string) {
 	switch worst {
 	case guardrails.Advance, guardrails.Wait:
 		return 0, ""
-	case guardrails.HoldHere:
-		return HoldGuardrail, text
 	case guardrails.HoldCommon:
-		t.notify(Page, "common cause "+t.r.commonAt.UTC().Format(time.RFC3339), "Both CDNs breach, so the change is not the likely cause: "+text+". "+"It rolls back when this lasts for "+t.r.Plan.CommonCauseLimit.String()+".")
 		return HoldCommonCause, text
 	case guardrails.HoldBlind:
-		t.notify(Page, "blind", "No data about either CDN: "+text+".")
 		return HoldBlind, text
-	case guardrails.RollBack: // of the backup: the primary's would have turned the run round
-		t.notify(Page, "backup breaches", "The backup, which carries the traffic, breaches: "+text+".")
+	case guardrails.HoldHere, guardrails.RollBack: // what rolls back here is the backup's: the primary's would have turned the run round
 	}
 	return HoldGuardrail, text
+}
+
+// waitingToRise says what a write that raises exposure, and was under way when the process ended, waits for; "" when none waits.
+func (t *turn) waitingToRise() string {
+	for _, l := range []*lever{&t.r.share, &t.r.tls} {
+		if l.cmd == 0 && l.retry != 0 && l.failed.IsZero() && t.raising(l.want) {
+			if text := t.windowClosed(); text != "" {
+				return text
+			}
+			return t.notJudgedWell()
+		}
+	}
+	return ""
 }
 
 // convergeTrouble is a share that does not come, or went elsewhere.

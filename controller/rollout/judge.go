@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -27,6 +28,7 @@ func (t *turn) judge() {
 	r.judged, r.lingered, r.judgedBy = t.situation(), t.maybeOnPrimary(), r.Baseline.At
 	r.Verdicts = guardrails.Watch(&r.Table, &r.Baseline, r.Plan.Guardrails, r.judged, r.lingered)
 	t.watchCommon()
+	t.pageVerdicts()
 }
 
 // maybeOnPrimary is the share that the primary may carry although the run has it at zero: zero written as a weight of 1, a rise whose
@@ -53,8 +55,10 @@ func (t *turn) breach() string {
 			return "no data about either CDN: " + text
 		}
 	}
-	text := breaching(r.Verdicts, func(v guardrails.Verdict) bool { return v.Decision() == guardrails.HoldCommon })
-	if text != "" && t.age(r.commonAt) >= r.Plan.CommonCauseLimit {
+	lasting := func(v guardrails.Verdict) bool {
+		return v.Decision() == guardrails.HoldCommon && t.age(r.commonSince(v)) >= r.Plan.CommonCauseLimit
+	}
+	if text := breaching(r.Verdicts, lasting); text != "" {
 		return "both CDNs have breached for " + r.Plan.CommonCauseLimit.String() + ": " + text
 	}
 	return ""
@@ -68,20 +72,61 @@ func (t *turn) blindnessCounts() bool {
 	return !drifted && (r.resumedAt.IsZero() || t.age(r.resumedAt) >= blindWatch)
 }
 
-// watchCommon remembers since when a cause has been common. A window that is neither wrong nor healthy does not end it.
+// commonCause is a breach that the control leg shows too.
+type commonCause struct {
+	rule, platform string
+	since          time.Time
+}
+
+// watchCommon remembers since when each breach has been common, until its rule is CLEAR: a gap does not end it, nor a window that is
+// neither wrong nor healthy.
 func (t *turn) watchCommon() {
-	suspect := false
-	for _, v := range t.r.Verdicts {
+	r := &t.r
+	if r.InForce == 0 { // the backup is judged
+		r.common = nil
+	}
+	for _, v := range r.Verdicts {
 		if v.Leg != guardrails.Primary {
 			continue
 		}
-		if v.Decision() == guardrails.HoldCommon && t.r.commonAt.IsZero() {
-			t.r.commonAt = t.at
+		is := func(c commonCause) bool { return c.rule == v.Rule && c.platform == v.Platform }
+		switch {
+		case v.State == guardrails.Clear:
+			r.common = slices.DeleteFunc(r.common, is)
+		case v.Decision() == guardrails.HoldCommon && !slices.ContainsFunc(r.common, is):
+			r.common = append(r.common, commonCause{v.Rule, v.Platform, t.at})
 		}
-		suspect = suspect || !v.Passes() && v.State != guardrails.Blind && v.Breach > 0
 	}
-	if !suspect {
-		t.r.commonAt = zeroTime
+}
+
+// commonSince is when a verdict's breach became a common cause.
+func (r Run) commonSince(v guardrails.Verdict) time.Time {
+	for _, c := range r.common {
+		if c.rule == v.Rule && c.platform == v.Platform {
+			return c.since
+		}
+	}
+	return r.At
+}
+
+// pageVerdicts tells a person at once what only holds: a pause by hand must not keep it from anybody.
+func (t *turn) pageVerdicts() {
+	r := &t.r
+	if r.Way == Back {
+		return
+	}
+	for _, v := range r.Verdicts {
+		text, hour := VerdictText(v), t.at.Truncate(time.Hour).Format(time.RFC3339)
+		switch d := v.Decision(); {
+		case d == guardrails.HoldCommon && v.Leg == guardrails.Primary:
+			t.notify(Page, "common cause "+r.commonSince(v).Format(time.RFC3339),
+				"Both CDNs breach, so the change is not the likely cause: "+text+". It rolls back when this lasts for "+r.Plan.CommonCauseLimit.String()+".")
+		case v.State == guardrails.Blind && !t.blindnessCounts():
+		case d == guardrails.HoldBlind:
+			t.notify(Page, "blind "+hour, "No data about either CDN: "+text+".")
+		case d == guardrails.RollBack && v.Leg == guardrails.Backup:
+			t.notify(Page, "backup breaches "+hour, "The backup, which carries the traffic, breaches: "+text+".")
+		}
 	}
 }
 

@@ -13,7 +13,10 @@ func (t *turn) pull(l *lever, a Action) {
 	t.drop(l)
 	*l = lever{want: a, asked: t.at}
 	l.cmd = t.issue(a)
-	t.r.Touched = true
+	if !t.r.Touched {
+		t.r.Touched = true
+		t.r.Week, t.r.past = guardrails.Week{}, nil // the baseline is frozen
+	}
 	t.fence()
 }
 
@@ -166,13 +169,13 @@ func (t *turn) retry(l *lever, errand Errand) {
 	}
 }
 
-// raising reports whether a write raises the primary's share, or turns the change on.
+// raising reports whether a write raises the primary's share, or turns the change on where somebody is.
 func (t *turn) raising(a Action) bool {
 	switch a := a.(type) {
 	case SetShare:
 		return a.Want.Share() > a.Before.Share()
 	case SetTLS:
-		return a.Want == t.r.Change
+		return a.Want == t.r.Change && t.maybeOnPrimary() > 0
 	case ReadState, Handshake, Resolve, FetchMinutes, Wake, Rehearse, Notify, Call:
 	}
 	return false

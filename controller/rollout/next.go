@@ -65,6 +65,7 @@ func Next(r Run, rec Record) (Run, []Command) {
 	t.r.Sources = slices.Clone(r.Sources)
 	t.r.paged = slices.Clone(r.paged)
 	t.r.past = slices.Clone(r.past)
+	t.r.common = slices.Clone(r.common)
 	t.r.Week.Days = slices.Clone(r.Week.Days)
 	t.apply(rec.Event)
 	t.settle()
@@ -122,7 +123,7 @@ func (t *turn) answer(e Event) {
 		t.minutes(e.Batch)
 	case SourceFailed:
 		if f, ok := a.(FetchMinutes); ok && f.DaysAgo > 0 {
-			t.pastFailed(f)
+			t.pastFailed(f, e.Kind)
 			return
 		}
 		t.sourceFailed(e)
@@ -247,6 +248,7 @@ func (t *turn) notify(u Urgency, key, text string) {
 func (t *turn) end(p Phase, why string) {
 	t.r.End = &Ended{Phase: p, Why: why}
 	t.r.Held = nil
+	t.r.Week, t.r.past = guardrails.Week{}, nil
 	t.r.pending = slices.DeleteFunc(t.r.pending, func(c Command) bool { _, ok := c.Action.(Notify); return !ok })
 	t.out = nil
 	urgency := Info
@@ -289,6 +291,7 @@ func (t *turn) tick() {
 	switch t.r.Stage {
 	case StageChecking:
 		t.askPreflight()
+		t.askWeek()
 	case StageProveShare:
 		t.askResolve()
 		if t.r.ticks%readEvery == 0 {
@@ -314,12 +317,23 @@ func (t *turn) fetch(s plans.Source) {
 	from := to - refetchMinutes + 1
 	switch i := t.sourceIndex(s.Name); {
 	case t.r.Sources[i].AnsweredAt.IsZero():
-		from = to - historyMinutes + 1
+		from = to - t.r.history(s.Name) + 1
 	default:
 		last := guardrails.MinuteOf(t.r.Sources[i].AnsweredAt.Add(-s.Settle)) - refetchMinutes
 		from = max(min(from, last), to-maxFetch+1)
 	}
 	t.ask(FetchMinutes{Source: s.Name, From: from, To: to})
+}
+
+// history is how many minutes a source is asked for at the start: the baseline's hour and room for late data, or the longest window.
+func (r Run) history(source string) guardrails.Minute {
+	longest := guardrails.Minute(historyMinutes)
+	for _, g := range r.Plan.Guardrails {
+		if g.Source == source {
+			longest = max(longest, guardrails.Minute(g.Within/time.Minute)+refetchMinutes)
+		}
+	}
+	return min(longest, maxFetch)
 }
 
 func (t *turn) sourceIndex(name string) int {

@@ -145,7 +145,7 @@ func (t *turn) complete() bool {
 			return false
 		}
 	}
-	return t.r.pre.state && len(t.r.pre.primary) > 0 && len(t.r.pre.backup) > 0 && t.r.weekKnown()
+	return t.r.pre.state && len(t.r.pre.primary) > 0 && len(t.r.pre.backup) > 0 && (t.r.weekKnown() || t.age(t.r.Begun) > weekPatience)
 }
 
 func (t *turn) missing() string {
@@ -212,10 +212,14 @@ func (t *turn) ready() bool {
 // nothing, so the run must not begin. passing means that all of it may pass by itself.
 func (t *turn) selfTest() (doubts string, passing bool) {
 	r := &t.r
-	s := guardrails.Situation{Now: t.at, Since: guardrails.MinuteOf(t.at) - historyMinutes, TTL: r.Plan.DNS.TTL, Share: r.Origin.Share(), Settled: true}
+	s := guardrails.Situation{Now: t.at, TTL: r.Plan.DNS.TTL, Share: r.Origin.Share(), Settled: true}
 	var out []string
 	passing = true
-	for _, d := range guardrails.SelfTest(&r.Table, &r.Baseline, r.Plan.Guardrails, s) {
+	doubted := guardrails.SelfTest(&r.Table, &r.Baseline, r.Plan.Guardrails, s)
+	if r.drains() {
+		doubted = append(doubted, guardrails.SelfTestDrained(&r.Table, &r.Baseline, r.Plan.Guardrails, s)...)
+	}
+	for _, d := range doubted {
 		passing = passing && d.Passing
 		on := ""
 		if d.Platform != "" {
@@ -228,6 +232,14 @@ func (t *turn) selfTest() (doubts string, passing bool) {
 		passing = false
 	}
 	return strings.Join(out, "; "), passing
+}
+
+// drains reports whether the plan takes the primary to 0 % and back up from there.
+func (r Run) drains() bool {
+	return slices.ContainsFunc(r.Plan.Steps, func(s plans.Step) bool {
+		shift, _ := parts(s)
+		return shift != nil && shift.Primary == 0
+	})
 }
 
 // shareSource is the first source that has shown both legs.

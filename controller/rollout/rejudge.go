@@ -83,7 +83,11 @@ func (s *second) take(before, after Run, rec Record) {
 		}
 	}
 	if !after.Baseline.At.Equal(before.Baseline.At) {
-		s.before, s.base = s.base, guardrails.Freeze(s.table, &after.Week, after.Plan.Guardrails, after.Baseline.At)
+		week := &after.Week
+		if len(week.Days) == 0 { // the run froze, wrote and forgot the week by this record
+			week = &before.Week
+		}
+		s.before, s.base = s.base, guardrails.Freeze(s.table, week, after.Plan.Guardrails, after.Baseline.At)
 	}
 }
 

@@ -149,7 +149,7 @@ type Run struct {
 	resumedAt time.Time            // when somebody began to watch again
 	past      []pastDay            // what Week is asked for
 	pieceAt   time.Time            // when the last piece of it was taken in
-	commonAt  time.Time            // since when both legs have breached; zero: they do not
+	common    []commonCause        // breaches that the control leg shows too
 	unseen    bool                 // way back: a share could not be seen in the traffic
 	roundAt   time.Time            // the last round of proofs began
 	judged    guardrails.Situation // in which Verdicts were reached

@@ -9,10 +9,11 @@ import (
 // The hours of the week before that are asked for. A night that goes on is asked for piece by piece, so that a run which ends early has
 // not asked a source for a day.
 const (
-	weekFirst  = 3 * time.Hour // from the start on, in preflight
-	weekPiece  = 2 * time.Hour
-	weekAhead  = 30 * time.Minute // a piece is asked for this long before it is needed
-	weekMargin = 11               // minutes around a piece that the means at its ends reach: five for the last knot, five around it
+	weekFirst    = 3 * time.Hour // from the start on, in preflight
+	weekPiece    = 2 * time.Hour
+	weekAhead    = 30 * time.Minute // a piece is asked for this long before it is needed
+	weekPatience = 5 * time.Minute  // what does not answer in this time is left out
+	weekMargin   = 11               // minutes around a piece that the means at its ends reach: five for the last knot, five around it
 )
 
 // pastDay is one earlier day of one source: the same hours of the clock, for the baseline's shape.
@@ -67,10 +68,14 @@ func (t *turn) listWeek(from, until time.Time) {
 // goOnWithTheWeek takes in a piece that is there, and asks for the next one in time. What did not answer is asked for again.
 func (t *turn) goOnWithTheWeek() {
 	r := &t.r
-	if !r.Touched || !r.weekKnown() {
+	if !r.Touched {
 		return
 	}
 	if len(r.past) > 0 {
+		if !r.weekKnown() && t.age(r.pieceAt) < weekPatience {
+			t.askWeek()
+			return
+		}
 		r.Baseline = r.Baseline.Extend(&r.Week)
 		r.Week, r.past, r.pieceAt = guardrails.Week{}, nil, t.at
 	}
@@ -79,6 +84,7 @@ func (t *turn) goOnWithTheWeek() {
 		return
 	}
 	t.listWeek(known.Start(), known.Start().Add(weekPiece))
+	r.pieceAt = t.at
 	t.askWeek()
 }
 
@@ -113,9 +119,9 @@ func (t *turn) pastArrived(a FetchMinutes, b guardrails.Batch) {
 	r.Week.Days = append(r.Week.Days, guardrails.Day{Back: d.back, Table: guardrails.Table{}.Merge(b, t.at)})
 }
 
-// pastFailed leaves a day out.
-func (t *turn) pastFailed(a FetchMinutes) {
-	if d := t.pastDay(a); d != nil {
+// pastFailed leaves a day out, unless the next tick may have more luck.
+func (t *turn) pastFailed(a FetchMinutes, kind FailureKind) {
+	if d := t.pastDay(a); d != nil && !kind.repeatable() {
 		d.known = true
 	}
 }
