@@ -7,7 +7,7 @@ import (
 	"github.com/tlsroll/tlsroll/guardrails"
 )
 
-// 1: the canary's rows arrive, the numbers of the rule do not.
+// The canary's rows arrive, the numbers of the rule do not.
 func TestBlindOfAField(t *testing.T) {
 	var rows []guardrails.Row
 	for m := night; m < night+30; m++ {
@@ -24,7 +24,7 @@ func TestBlindOfAField(t *testing.T) {
 	}
 }
 
-// 2: FAST is weakened by older minutes of the window.
+// FAST is weakened by older minutes of the window.
 func TestFastIsNotWeak(t *testing.T) {
 	r := rules()["total"]
 	r.For, r.Within = 20*time.Minute, 30*time.Minute
@@ -45,7 +45,7 @@ func TestFastIsNotWeak(t *testing.T) {
 	}
 }
 
-// 3: a SUSPECT of another rule on another platform speaks for 50 % errors.
+// A SUSPECT of another rule on another platform speaks for 50 % errors.
 func TestOthersPlatform(t *testing.T) {
 	b := baseline()
 	b.Series = append(b.Series, usual("android", guardrails.Primary), usual("android", guardrails.Backup))
@@ -74,7 +74,7 @@ func TestOthersPlatform(t *testing.T) {
 	}
 }
 
-// 4
+// What the time of day does, it does to both legs: without a week it is no reason to roll back after a while.
 func TestWeakDenied(t *testing.T) {
 	v := guardrails.Verdict{Mode: guardrails.Act, State: guardrails.Fire, Weak: true, Control: guardrails.ControlDenies}
 	if v.Decision() != guardrails.HoldHere {
@@ -82,7 +82,7 @@ func TestWeakDenied(t *testing.T) {
 	}
 }
 
-// 5: a source that counts only status classes.
+// A source that counts only status classes.
 func TestSelfTestStatusOnly(t *testing.T) {
 	c := guardrails.Counts{Status2xx: 590, Status4xx: 5, Status5xx: 5, Has: guardrails.HasStatus}
 	tab := table(night-60, night-1, append(span("ios", guardrails.Primary, night-1, 60, c), span("ios", guardrails.Backup, night-1, 60, c)...)...)
@@ -91,7 +91,7 @@ func TestSelfTestStatusOnly(t *testing.T) {
 	}
 }
 
-// 7: 1 % of a thin platform: minutes without a request are left out by the source.
+// 1 % of a thin platform: minutes without a request are left out by the source.
 func TestBlindWhereNothingIsExpected(t *testing.T) {
 	var rows []guardrails.Row
 	for m := night; m < night+30; m++ {
@@ -109,7 +109,7 @@ func TestBlindWhereNothingIsExpected(t *testing.T) {
 	}
 }
 
-// 8: tls time falls to nothing without a week: the drop is always weak, and the control cannot be asked.
+// Tls time falls to nothing without a week: the drop is always weak, and the control cannot be asked.
 func TestTLSTimeGone(t *testing.T) {
 	b := baseline()
 	b.Alike = []guardrails.Alike{{Rule: "tls_time", Platform: "ios"}}

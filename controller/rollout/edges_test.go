@@ -18,7 +18,7 @@ func holdsForACommonCause(t *testing.T) *night {
 	return n
 }
 
-// A: four lost minutes restart the clock of a common cause.
+// Four lost minutes restart the clock of a common cause.
 func TestGapResetsCommonClock(t *testing.T) {
 	n := holdsForACommonCause(t)
 	from := n.world.now
@@ -29,7 +29,7 @@ func TestGapResetsCommonClock(t *testing.T) {
 	}
 }
 
-// A2: gaps of four minutes in every twenty.
+// Gaps of four minutes in every twenty.
 func TestGapsResetCommonClockUntilTheHoldLimit(t *testing.T) {
 	n := holdsForACommonCause(t)
 	from := n.world.now
@@ -45,7 +45,7 @@ func TestGapsResetCommonClockUntilTheHoldLimit(t *testing.T) {
 	}
 }
 
-// B: a crash of six minutes restarts it.
+// A crash of six minutes restarts it.
 func TestCrashResetsCommonClock(t *testing.T) {
 	n := holdsForACommonCause(t)
 	from := n.world.now
@@ -62,7 +62,7 @@ func TestCrashResetsCommonClock(t *testing.T) {
 	}
 }
 
-// C: the DNS takes a quarter of an hour to show the first rise from zero.
+// The DNS takes a quarter of an hour to show the first rise from zero.
 func TestUnmovedTrafficIsNotBlindness(t *testing.T) {
 	n := begin(healthy(canarySteps))
 	if !n.play(func() bool { return n.run.InForce == 0 && n.run.Exposed && n.run.Stage == rollout.StageProveTLS }, nil) {
@@ -75,7 +75,7 @@ func TestUnmovedTrafficIsNotBlindness(t *testing.T) {
 	}
 }
 
-// D: a page about the backup that is not so.
+// A page about the backup that is not so.
 func TestFalsePageAboutTheBackup(t *testing.T) {
 	n := bakingAt30(t)
 	n.world.setup.GapLeg, n.world.setup.GapFrom, n.world.setup.GapTo = guardrails.Primary, n.sinceStart(), n.sinceStart()+24
@@ -94,7 +94,7 @@ func TestFalsePageAboutTheBackup(t *testing.T) {
 	}
 }
 
-// E: rules with a long window never start.
+// Rules with a long window never start.
 func TestLongRuleStarts(t *testing.T) {
 	for _, with := range [][2]string{{"above: 5%, for: 10m, within: 12m", "above: 5%, for: 90m, within: 100m"}, {"ttl: 60s", "ttl: 4200s"}} {
 		s := healthy(canarySteps)
@@ -107,7 +107,7 @@ func TestLongRuleStarts(t *testing.T) {
 	}
 }
 
-// F: a past that is never answered.
+// A past that is never answered.
 func TestSilentPastDoesNotStopTheNight(t *testing.T) {
 	n := begin(healthy(canarySteps))
 	n.play(nil, func(c rollout.Command) bool { a, ok := c.Action.(rollout.FetchMinutes); return ok && a.DaysAgo > 0 })
@@ -116,7 +116,7 @@ func TestSilentPastDoesNotStopTheNight(t *testing.T) {
 	}
 }
 
-// G: one throttled answer for each day.
+// One throttled answer for each day.
 func TestOneTransientFailureKeepsTheShape(t *testing.T) {
 	n := begin(healthy(canarySteps))
 	seen := map[int]bool{}
@@ -135,7 +135,7 @@ func TestOneTransientFailureKeepsTheShape(t *testing.T) {
 	}
 }
 
-// H: the week after a breach before the second write, and at the end.
+// The week after a breach before the second write, and at the end.
 func TestWeekIsDropped(t *testing.T) {
 	n := begin(healthy(canarySteps))
 	n.play(func() bool { return n.run.Touched }, nil)
@@ -149,7 +149,7 @@ func TestWeekIsDropped(t *testing.T) {
 	}
 }
 
-// I: a common cause under a pause pages nobody.
+// A common cause under a pause pages nobody.
 func TestCommonCauseUnderAPausePages(t *testing.T) {
 	n := bakingAt30(t)
 	n.order(rollout.PauseOrdered{Actor: "ann", Reason: "looking"})
@@ -161,7 +161,7 @@ func TestCommonCauseUnderAPausePages(t *testing.T) {
 	}
 }
 
-// J: a weak breach that is FIRE ten minutes of fourteen, for hours, and never CLEAR.
+// A weak breach that is FIRE ten minutes of fourteen, for hours, and never CLEAR.
 func TestAWeakBreachThatFlickersReachesTheHoldLimit(t *testing.T) {
 	s := healthy("  - shift: {primary: 0%}\n  - tls: change\n  - shift: {primary: 30%, bake: 12m}\n  - observe: {for: 300m}\n")
 	s.Requests, s.NoPast = 250, true
@@ -205,7 +205,7 @@ func TestAWeakBreachThatFlickersReachesTheHoldLimit(t *testing.T) {
 	}
 }
 
-// K: the on-call resumes after a stop; nobody asked, and yet the page says there is no data.
+// The on-call resumes after a stop; nobody asked, and yet the page says there is no data.
 func TestFalsePageAboutBlindness(t *testing.T) {
 	n := bakingAt30(t)
 	n.world.now = n.world.now.Add(40 * time.Minute)
@@ -219,39 +219,23 @@ func TestFalsePageAboutBlindness(t *testing.T) {
 	}
 }
 
-// L: on the way back the primary FIREs at +35 %, and its share rises to the end.
-func TestTheWayBackDoesNotClimbWhileThePrimaryFires(t *testing.T) {
-	s := healthy(canarySteps)
-	s.Requests, s.NoPast = 250, true
-	n := begin(s)
-	n.play(func() bool { return n.run.InForce == 30 && n.run.Stage == rollout.StageBaking }, nil)
-	n.world.push(n.world.now, rollout.AbortOrdered{Actor: "ann"}, nil)
-	fired := 0
-	n.play(func() bool {
-		for _, v := range n.run.Verdicts {
-			if n.run.Way == rollout.Back && n.run.Restored && v.State >= guardrails.Fire {
-				fired++
-			}
-		}
-		return false
-	}, func(c rollout.Command) bool {
-		if a, ok := c.Action.(rollout.SetShare); ok && fired > 0 && n.run.Way == rollout.Back && a.Want.Share() > n.run.Weights.Share() {
-			t.Errorf("FIRE seen in %d records, and the primary rises to %s", fired, a.Want.Share())
-		}
-		a, ok := c.Action.(rollout.FetchMinutes)
-		if !ok || a.DaysAgo > 0 || n.run.Way != rollout.Back {
-			return false
-		}
-		n.world.push(n.world.now.Add(time.Second), nil, func() {
-			e := n.world.minutes(c.ID, a).(rollout.MinutesArrived)
-			for i := range e.Batch.Rows {
-				if r := &e.Batch.Rows[i]; r.Leg == guardrails.Primary {
-					r.Counts.TotalMS *= 1.35
-				}
-			}
-			n.world.push(n.world.now, e, nil)
-		})
-		return true
+// A process is killed while it turns the change on under traffic, and comes back when the hour is over: the write waits, and not for ever.
+func TestAResumedWriteThatMayNotBeMadeReachesTheHoldLimit(t *testing.T) {
+	n := begin(withSchedule(healthy(twoRises), "  timezone: UTC\n  advance_until: \"19:30\""))
+	asked := false
+	n.play(func() bool { return asked }, func(c rollout.Command) bool {
+		_, ok := n.rise(c, 60)
+		asked = asked || ok
+		return ok
 	})
-	t.Logf("%+v", n.run.End)
+	n.world.now = time.Date(2026, 3, 2, 19, 31, 0, 0, time.UTC)
+	n.world.dropAnswers()
+	n.order(rollout.Resumed{Actor: "ann"})
+	for _, c := range n.run.Outstanding() {
+		n.world.perform(c)
+	}
+	n.play(nil, nil)
+	if n.run.End == nil || n.run.End.Phase != rollout.RolledBack || n.run.At.Sub(n.run.Started) > 5*time.Hour {
+		t.Errorf("ended as %+v at %s", n.run.End, n.run.At)
+	}
 }
