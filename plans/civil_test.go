@@ -1,44 +1,51 @@
 package plans_test
 
 import (
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/tlsroll/tlsroll/plans"
 )
 
+// The cases are those that guardrails/README.md publishes.
 func TestMinutesBackFollowTheClockOfTheZone(t *testing.T) {
-	const day = 24 * 60
-	at := func(zone, s string) (*plans.Plan, time.Time) {
-		loc, err := time.LoadLocation(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		when, err := time.ParseInLocation("2006-01-02T15:04", s, loc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &plans.Plan{Schedule: plans.Schedule{Zone: zone}}, when
+	text, err := os.ReadFile("../guardrails/README.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range []struct {
-		name, zone, at string
-		days           int
-		want           int // 0: the day is left out
-	}{
-		{"a zone without changes", "Asia/Shanghai", "2021-06-25T02:00", 7, 7 * day},
-		{"two days after the clock was put forward", "Europe/Berlin", "2021-03-30T02:30", 3, 3*day - 60},
-		{"the day it was put forward, at night", "Europe/Berlin", "2021-03-30T02:30", 2, 0},
-		{"the day it was put forward, in the evening", "Europe/Berlin", "2021-03-30T20:00", 2, 2 * day},
-		{"the day it was put back, at night", "Europe/Berlin", "2021-11-02T02:30", 2, 0},
-		{"before it was put back", "Europe/Berlin", "2021-11-02T02:30", 3, 3*day + 60},
-		{"a change in the night itself", "Europe/Berlin", "2021-10-31T00:30", 1, 0},
-		{"a change by half an hour", "Australia/Lord_Howe", "2021-10-05T12:00", 5, 5*day - 30},
-	} {
-		p, when := at(test.zone, test.at)
-		got, ok := p.MinutesBack(when, test.days, when.Add(-75*time.Minute), when.Add(3*time.Hour))
-		if ok != (test.want != 0) || ok && got != test.want {
-			t.Errorf("%s: want %d, got %d, %v", test.name, test.want, got, ok)
-		}
+	_, table, found := strings.Cut(string(text), "| night | zone | start | days ago | minutes ago |\n|---|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	if !found || len(rows) < 8 {
+		t.Fatalf("%d cases: the table is not found", len(rows))
+	}
+	for _, row := range rows {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		t.Run(cells[0], func(t *testing.T) {
+			loc, err := time.LoadLocation(cells[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			start, err := time.ParseInLocation("2006-01-02T15:04", cells[2], loc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			days, err := strconv.Atoi(cells[3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &plans.Plan{Schedule: plans.Schedule{Zone: cells[1]}}
+			got := "left out"
+			if back, ok := p.MinutesBack(start, days, start.Add(-75*time.Minute), start.Add(3*time.Hour)); ok {
+				got = strconv.Itoa(back)
+			}
+			if got != cells[4] {
+				t.Errorf("want %s, got %s", cells[4], got)
+			}
+		})
 	}
 }
 
