@@ -193,7 +193,7 @@ func (j *judge) weak(w *window, sd *side, through Minute) bool {
 
 // JudgeAll evaluates every rule for every platform of its source on a leg, in the order of the rules.
 func JudgeAll(t *Table, b *Baseline, rules []Rule, leg Leg, s Situation) []Verdict {
-	var out []Verdict
+	out := make([]Verdict, 0, 2*len(rules)) // two platforms are usual
 	for i := range rules {
 		r := &rules[i]
 		if leg == Backup && r.Signal == Requests {
@@ -213,9 +213,16 @@ func JudgeAll(t *Table, b *Baseline, rules []Rule, leg Leg, s Situation) []Verdi
 // attributeByOthers lets the rules that have a control leg speak for those that have none and FIRE: when some of the same platform FIRE
 // too, and the control leg denies each of them, the cause is common. Design, section 16. Nobody speaks against a FAST.
 func attributeByOthers(vs []Verdict) {
-	asked := slices.Clone(vs)
+	var asked []Verdict // as they are: who is spoken for does not speak
 	for i := range vs {
-		if v := &vs[i]; v.Control == ControlNone && v.State == Fire && deniedByOthers(asked, v.Platform) {
+		v := &vs[i]
+		if v.Control != ControlNone || v.State != Fire {
+			continue
+		}
+		if asked == nil {
+			asked = slices.Clone(vs)
+		}
+		if deniedByOthers(asked, v.Platform) {
 			v.Control = ControlDenies
 		}
 	}
