@@ -156,9 +156,9 @@ func (t *turn) shook(leg guardrails.Leg, hs []plans.Handshake) {
 	r := &t.r
 	if r.Stage == StageChecking {
 		if leg == guardrails.Primary {
-			r.pre.primary = hs
+			r.pre.primary = together(r.pre.earlier, hs)
 		} else {
-			r.pre.backup = hs
+			r.pre.backup = together(r.pre.earlier, hs)
 		}
 		return
 	}
@@ -203,7 +203,7 @@ func (t *turn) proofTrouble() string {
 			return "edge " + h.Edge + " refuses the handshake: " + h.Error
 		case h.ChainError != "":
 			return "edge " + h.Edge + " shows a certificate that does not verify: " + h.ChainError
-		case h.Accepted&h.Probed != r.wanted()&h.Probed:
+		case (h.Accepted^r.wanted())&h.Probed&(r.Probed|r.Plan.Change.On|r.Plan.Change.Off) != 0:
 			return fmt.Sprintf("edge %s accepts %s instead of %s", h.Edge, h.Accepted, r.wanted())
 		}
 	}

@@ -18,8 +18,9 @@ type preflight struct {
 	checked   bool // everything above was there and in order
 	resolved  bool
 	rehearsed bool
-	rounds    int    // of handshakes that were dropped
-	trouble   string // last failure of a read
+	rounds    int               // of handshakes that were made again
+	earlier   []plans.Handshake // what the edges answered in them
+	trouble   string            // last failure of a read
 }
 
 // started pins the plan and waits for its hour, or begins.
@@ -125,18 +126,45 @@ func (t *turn) check() bool {
 	return true
 }
 
-// askEdgesAgain drops a round of handshakes in which an edge did not answer, so that the next tick makes another: one lost packet is no
-// reason to call a night off. It does so twice.
+// askEdgesAgain asks for another round of handshakes when an edge did not answer all of them: one lost packet is no reason to call a night
+// off, and none to take a version for refused. It does so twice; what an edge answered in an earlier round counts.
 func (t *turn) askEdgesAgain() bool {
 	p := &t.r.pre
-	silent := func(h plans.Handshake) bool { return t.r.unusable(h) }
+	silent := func(h plans.Handshake) bool { return h.Error != "" }
 	if p.rounds == edgeRounds-1 || !slices.ContainsFunc(p.primary, silent) && !slices.ContainsFunc(p.backup, silent) {
 		return false
 	}
 	p.rounds++
+	p.earlier = append(slices.Clone(p.primary), p.backup...)
 	p.primary, p.backup = nil, nil
 	return true
 }
+
+// together adds what the edges answered in an earlier round to what they left out in this one.
+func together(earlier, now []plans.Handshake) []plans.Handshake {
+	out := slices.Clone(now)
+	for i := range out {
+		h := &out[i]
+		for _, e := range earlier {
+			if e.Edge != h.Edge || e.Leg != h.Leg {
+				continue
+			}
+			missing := e.Probed &^ h.Probed
+			probed, accepted := h.Probed|missing, h.Accepted|e.Accepted&missing
+			if h.Version == 0 && e.Version != 0 {
+				*h = e
+			}
+			h.Probed, h.Accepted = probed, accepted
+			if probed == allTLS && h.Version != 0 {
+				h.Error = ""
+			}
+		}
+	}
+	return out
+}
+
+// allTLS are the versions that a round probes.
+const allTLS = plans.TLSSet(1<<plans.TLS10 | 1<<plans.TLS11 | 1<<plans.TLS12 | 1<<plans.TLS13)
 
 // complete reports whether every first answer is there.
 func (t *turn) complete() bool {
@@ -177,7 +205,9 @@ func (t *turn) missing() string {
 func (t *turn) observe() {
 	r := &t.r
 	r.Origin, _ = r.Observed.Weights(r.Plan.DNS.Line)
-	r.Accepted = r.pre.primary[0].Accepted
+	for _, h := range r.pre.primary {
+		r.Accepted, r.Probed = r.Accepted|h.Accepted, r.Probed|h.Probed
+	}
 	r.Restore = plans.RestoreTarget(r.Observed.Primary.TLS)
 	r.Change = r.Plan.TLSTargetFor(r.Observed.Primary.TLS, r.Accepted)
 	r.Weights = r.Origin
@@ -279,7 +309,7 @@ func (t *turn) edgeFindings(leg string, hs []plans.Handshake) []string {
 			out = append(out, fmt.Sprintf("%s edge %s: handshake failed: %s", leg, h.Edge, h.Error))
 		case h.ChainError != "":
 			out = append(out, fmt.Sprintf("%s edge %s: certificate: %s", leg, h.Edge, h.ChainError))
-		case h.Accepted != hs[0].Accepted:
+		case (h.Accepted^hs[0].Accepted)&h.Probed&hs[0].Probed != 0:
 			out = append(out, fmt.Sprintf("%s edges disagree: %s accepts %s, %s accepts %s; wait until the CDN is at rest",
 				leg, h.Edge, h.Accepted, hs[0].Edge, hs[0].Accepted))
 		}

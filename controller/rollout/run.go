@@ -98,6 +98,7 @@ type Run struct {
 	Observed     plans.State   // at the start: where the way back leads
 	Origin       plans.Weights // observed weights
 	Accepted     plans.TLSSet  // versions the primary's edges accepted at the start
+	Probed       plans.TLSSet  // versions that they answered about then
 	Restore      plans.TLSTarget
 	Change       plans.TLSTarget
 	AdvanceUntil time.Time // no step up from then on; zero: no limit

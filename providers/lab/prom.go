@@ -95,10 +95,10 @@ func (l *Lab) queryRange(now time.Time, params map[string]string) (object, error
 	rows := l.rows(now, minuteBefore(start), minuteBefore(end))
 	result := []object{}
 	for _, s := range l.series() {
-		values := [][2]any{}
+		values := samples{}
 		for at := start; !at.After(end); at = at.Add(step) {
 			if c, ok := rows[key{s, minuteBefore(at)}]; ok {
-				values = append(values, sample(at, value(c)))
+				values = append(values, point{at, value(c)})
 			}
 		}
 		if len(values) > 0 {
@@ -124,7 +124,7 @@ func (l *Lab) queryInstant(now time.Time, params map[string]string) (object, err
 	result := []object{}
 	for _, s := range l.series() {
 		if c, ok := rows[key{s, m}]; ok {
-			result = append(result, object{"metric": s.labels(), "value": sample(at, value(c))})
+			result = append(result, object{"metric": s.labels(), "value": point{at, value(c)}})
 		}
 	}
 	return object{"status": "success", "data": object{"resultType": "vector", "result": result}}, nil
@@ -163,8 +163,34 @@ func (l *Lab) rows(now time.Time, from, to guardrails.Minute) map[key]guardrails
 // minuteBefore is the last minute that has ended at an instant.
 func minuteBefore(at time.Time) guardrails.Minute { return guardrails.MinuteOf(at) - 1 }
 
-func sample(at time.Time, v float64) [2]any {
-	return [2]any{float64(at.UnixMilli()) / 1000, strconv.FormatFloat(v, 'f', -1, 64)}
+// point is one sample, samples a list of them. A week of minutes is many: they are written without reflection.
+type (
+	point struct {
+		at time.Time
+		v  float64
+	}
+	samples []point
+)
+
+// MarshalJSON implements json.Marshaler: Unix seconds, and the value as text.
+func (p point) MarshalJSON() ([]byte, error) { return p.append(nil), nil }
+
+func (p point) append(b []byte) []byte {
+	b = strconv.AppendFloat(append(b, '['), float64(p.at.UnixMilli())/1000, 'f', -1, 64)
+	b = strconv.AppendFloat(append(b, `,"`...), p.v, 'f', -1, 64)
+	return append(b, `"]`...)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s samples) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 32*len(s)), '[')
+	for i, p := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.append(b)
+	}
+	return append(b, ']'), nil
 }
 
 // instant reads Unix seconds or RFC 3339.
