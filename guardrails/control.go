@@ -256,7 +256,7 @@ func (b *Baseline) compareLegs(t *Table, rules []Rule) {
 func (b *Baseline) parallel(t *Table, r *Rule, platform string) bool {
 	before := t.Through(r.Source, b.At) + 1
 	s := Situation{Since: before - 2*trendMinutes, Share: 50}
-	j := judge{rule: r, leg: Primary, situation: &s, own: t.input(r.Source, platform, Primary), needs: r.Signal.needs(), minimum: r.minimum()}
+	j := judge{rule: r, leg: Primary, situation: &s, own: t.input(r.Source, platform, Primary), needs: r.Signal.Needs(), minimum: r.minimum()}
 	j.expect(b.of(r.Source, platform, Primary))
 	other := j.opposite(t, b, platform)
 	if j.compares && (!j.known || !other.known) {

@@ -39,7 +39,7 @@ type Effect struct {
 func Measure(t *Table, b *Baseline, rules []Rule, s Signal, source, platform string, since Minute, sit Situation) (Effect, bool) {
 	e := Effect{Signal: s, Source: source, Platform: platform}
 	base := b.of(source, platform, Primary)
-	if base == nil || base.Has&s.needs() != s.needs() {
+	if base == nil || base.Has&s.Needs() != s.Needs() {
 		return e, false
 	}
 	through := t.Through(source, sit.Now)
@@ -107,7 +107,7 @@ func (c *Counts) parts(s Signal) (num, den float64) {
 func (b *SeriesBaseline) blocks(s Signal) []ratio {
 	var out []ratio
 	for i := range b.Blocks {
-		if !b.Blocks[i].Sum.has(s.needs()) {
+		if !b.Blocks[i].Sum.has(s.Needs()) {
 			continue
 		}
 		num, den := b.Blocks[i].Sum.parts(s)
@@ -130,7 +130,7 @@ func (t *Table) blocksAfter(b *SeriesBaseline, s Signal, source, platform string
 			out = append(out, ratio{})
 		}
 		c, unknown := in.at(m, &sum)
-		if unknown != 0 || !c.has(s.needs()) {
+		if unknown != 0 || !c.has(s.Needs()) {
 			continue
 		}
 		if num, den := c.parts(s); den > 0 {

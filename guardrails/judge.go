@@ -68,7 +68,7 @@ func minutesOf(d time.Duration) int { return max(1, int(d/time.Minute)) }
 // ends with the newest settled minute that has a row, at most two before the newest settled one. A rule without a limit is PENDING.
 func Judge(t *Table, b *Baseline, r Rule, platform string, leg Leg, s Situation) Verdict {
 	v := Verdict{Rule: r.Name, Mode: r.Mode, Signal: r.Signal, Platform: platform, Leg: leg, State: Pending}
-	j := judge{rule: &r, leg: leg, situation: &s, own: t.input(r.Source, platform, leg), needs: r.Signal.needs(), minimum: r.minimum()}
+	j := judge{rule: &r, leg: leg, situation: &s, own: t.input(r.Source, platform, leg), needs: r.Signal.Needs(), minimum: r.minimum()}
 	v.Through = t.Through(r.Source, s.Now)
 	w := window{within: min(max(minutesOf(r.Within), minutesOf(r.For)), maxWindow), late: j.own.late(v.Through)}
 	if r.Signal == Requests {

@@ -35,8 +35,8 @@ type observation struct {
 	quiet   bool       // requests: whatever the value says, it is not silence
 }
 
-// needs is what a signal is made of.
-func (s Signal) needs() Field {
+// Needs are the fields that a signal is made of.
+func (s Signal) Needs() Field {
 	switch s {
 	case ErrorRate:
 		return HasRequests | HasErrors

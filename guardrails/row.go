@@ -1,6 +1,9 @@
 package guardrails
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Field marks a number that a source delivered; a number whose field is not set is absent, which is not zero.
 type Field uint16
@@ -16,6 +19,17 @@ const (
 	HasTLS13
 	HasStatus
 )
+
+// String names the fields as a recorded file's columns do, as "requests and errors".
+func (f Field) String() string {
+	var names []string
+	for i, name := range [...]string{"requests", "errors", "total_ms", "tls_ms", "tls", "bytes", "tls13", "status_2xx, status_4xx, status_5xx"} {
+		if f&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
 
 // Counts are the numerators and denominators of one minute. All are sums over the minute, never means or ratios.
 type Counts struct {

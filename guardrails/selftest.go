@@ -74,7 +74,7 @@ func (t *Table) unjudged(b *Baseline, r *Rule, platform string, leg Leg, s Situa
 	now := Judge(t, b, *r, platform, leg, s)
 	switch {
 	case now.State == Blind:
-		return fmt.Sprintf("source %s has no minute to judge at present (%s); mend its queries, or wait until it answers", r.Source, now.Why), true
+		return fmt.Sprintf("source %s has no minute to judge at present (%s), %s; mend what it reads, or wait until it answers", r.Source, now.Why, t.newest(r, platform, leg)), true
 	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == LowN:
 		return fmt.Sprintf("too little traffic: %s needs %.0f requests or handshakes a minute; judge all platforms together, or lower min_requests", r.Signal, r.minimum()), false
 	case now.OK+now.Breach < clearMinutes-clearUnknown && now.Why == NoBaseline:
@@ -82,6 +82,25 @@ func (t *Table) unjudged(b *Baseline, r *Rule, platform string, leg Leg, s Situa
 			baselineKnown, BaselineMinutes, baselineRequests, r.Source), false
 	}
 	return "", false
+}
+
+// newest says which minute a source has told last of a leg.
+func (t *Table) newest(r *Rule, platform string, leg Leg) string {
+	j := judge{rule: r, own: t.input(r.Source, platform, leg), needs: r.Signal.Needs()}
+	last := Minute(0)
+	if s := t.source(r.Source); s != nil {
+		for i := range s.series {
+			if e := &s.series[i]; e.leg == leg && (platform == "" || e.platform == platform) {
+				last = max(last, e.first+Minute(len(e.cells))-1)
+			}
+		}
+	}
+	for m := last; m > last-historyMinutes && last > 0; m-- {
+		if _, ok := j.data(m); ok {
+			return "the newest is " + m.Start().UTC().Format("2006-01-02 15:04Z")
+		}
+	}
+	return "and had none lately"
 }
 
 // plantable lists the sides that a minute can be beyond: a share cannot pass 100 %, and nothing falls below zero.

@@ -78,7 +78,10 @@ func (b *backtesting) run(io stdio, file string) error {
 
 // judge loads the record and judges every night of it.
 func (b *backtesting) judge(plan *plans.Plan, from record) (view.BacktestDoc, backtest.Report, error) {
-	in := backtest.Input{Rules: plan.Guardrails, TTL: plan.DNS.TTL, Lingers: plans.WeightsFor(0, plan.DNS.Zero).Share()}
+	in := backtest.Input{
+		Rules: plan.Guardrails, TTL: plan.DNS.TTL, Lingers: plans.WeightsFor(0, plan.DNS.Zero).Share(),
+		Acts: backtest.Acts{BlindBoth: plan.OnBlind == plans.ReactRollback, Common: plan.CommonCauseLimit},
+	}
 	var span minutes
 	var err error
 	for _, s := range plan.Sources {
@@ -87,6 +90,9 @@ func (b *backtesting) judge(plan *plans.Plan, from record) (view.BacktestDoc, ba
 			return view.BacktestDoc{}, backtest.Report{}, &exitError{
 				code: exitInvalid, err: err, hint: "tlsroll backtest --help shows the files and their columns",
 			}
+		}
+		if err := haveFields(plan, s, rows); err != nil {
+			return view.BacktestDoc{}, backtest.Report{}, &exitError{code: exitInvalid, err: fmt.Errorf("%s: %w", b.data, err)}
 		}
 		span.take(rows)
 		in.Sources = append(in.Sources, backtest.Source{Name: s.Name, Settle: s.Settle, Rows: rows})
@@ -102,7 +108,7 @@ func (b *backtesting) judge(plan *plans.Plan, from record) (view.BacktestDoc, ba
 		return view.BacktestDoc{}, backtest.Report{}, err
 	}
 	var skipped []view.SkippedNight
-	in.Nights, skipped = nightly.nights(plan, span.first.Start(), span.last.End())
+	in.Nights, skipped = nightly.nights(plan, span)
 	report := backtest.Run(in)
 	doc := view.NewBacktestDoc(plan, in, report)
 	doc.Digest, doc.Data, doc.From, doc.Skipped = plans.Digest(plan), b.data, nightly.clock, append(doc.Skipped, skipped...)
@@ -110,13 +116,42 @@ func (b *backtesting) judge(plan *plans.Plan, from record) (view.BacktestDoc, ba
 	return doc, report, nil
 }
 
-// minutes is the span that was recorded. The zero value is empty.
+// haveFields refuses a record that lacks what a rule is made of: the rule would be blind all night, and look quiet.
+func haveFields(p *plans.Plan, s plans.Source, rows []guardrails.Row) error {
+	var has guardrails.Field
+	for i := range rows {
+		has |= rows[i].Counts.Has
+	}
+	for _, g := range p.Guardrails {
+		if missing := g.Signal.Needs() &^ has; g.Source == s.Name && len(rows) > 0 && missing != 0 {
+			return fmt.Errorf("%s.csv has no %s, which guardrail %s needs; add the columns, or judge by a plan without the rule", s.Name, missing, g.Name)
+		}
+	}
+	return nil
+}
+
+// minutes is what was recorded. The zero value is empty.
 type minutes struct {
 	first, last guardrails.Minute
 	rows        int
+	known       map[guardrails.Minute]bool
+}
+
+// until is the end of the last recorded minute between two instants: what is after it was not lost, but not recorded.
+func (m *minutes) until(start, end time.Time) time.Time {
+	last := guardrails.MinuteOf(end)
+	for ; last > guardrails.MinuteOf(start) && !m.known[last]; last-- {
+	}
+	if recorded := last.End(); recorded.Before(end) {
+		return recorded
+	}
+	return end
 }
 
 func (m *minutes) take(rows []guardrails.Row) {
+	if m.known == nil {
+		m.known = map[guardrails.Minute]bool{}
+	}
 	for i := range rows {
 		at := rows[i].Minute
 		if m.rows == 0 || at < m.first {
@@ -126,6 +161,7 @@ func (m *minutes) take(rows []guardrails.Row) {
 			m.last = at
 		}
 		m.rows++
+		m.known[at] = true
 	}
 }
 

@@ -163,7 +163,7 @@ func TestNightsOverChangesOfTheClock(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			last := at(test.last)
-			nights, skipped := nightly{clock: "02:30:00", length: time.Hour}.nights(p, at(test.first), last)
+			nights, skipped := nightly{clock: "02:30:00", length: time.Hour}.nights(p, whole(at(test.first), last))
 			var starts []string
 			for _, n := range nights {
 				starts = append(starts, n.Start.UTC().Format(time.RFC3339))
@@ -204,4 +204,13 @@ func TestRecordedChanges(t *testing.T) {
 	if diff := cmp.Diff(wantChanges, changes); diff != "" {
 		t.Errorf("changes mismatch (-want +got):\n%s", diff)
 	}
+}
+
+// whole is a record of every minute between two instants.
+func whole(first, last time.Time) minutes {
+	out := minutes{first: guardrails.MinuteOf(first), last: guardrails.MinuteOf(last) - 1, rows: 1, known: map[guardrails.Minute]bool{}}
+	for m := out.first; m <= out.last; m++ {
+		out.known[m] = true
+	}
+	return out
 }

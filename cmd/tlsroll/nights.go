@@ -49,8 +49,8 @@ func nightlyOf(p *plans.Plan, from string, length, longest time.Duration, begins
 
 // nights lists the civil days whose start lies in first..last, and those that are skipped because their clock does not show the time once.
 // No night is longer than the record: what is after its end was not lost, but not recorded.
-func (n nightly) nights(p *plans.Plan, first, last time.Time) (out []backtest.Night, skipped []view.SkippedNight) {
-	loc := p.Location()
+func (n nightly) nights(p *plans.Plan, recorded minutes) (out []backtest.Night, skipped []view.SkippedNight) {
+	loc, first, last := p.Location(), recorded.first.Start(), recorded.last.End()
 	clock, err := time.Parse(clockLayout, n.clock)
 	if err != nil {
 		panic("clock " + n.clock + " is none: " + err.Error())
@@ -79,9 +79,7 @@ func (n nightly) nights(p *plans.Plan, first, last time.Time) (out []backtest.Ni
 		if n.length > 0 {
 			end = start.Add(n.length)
 		}
-		if end.After(last) {
-			end = last
-		}
+		end = recorded.until(start, end)
 		out = append(out, backtest.Night{Start: start, End: end, Back: earlierDays(p, start, end)})
 	}
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -35,6 +36,8 @@ func (h Hold) Ends() string {
 		return "tlsroll does not fight: it goes on when the state is put back and a person says so, and ends at the limit without a write."
 	case HoldGuardrail:
 		return "It goes on when the rule is CLEAR, rolls back at once when it FIREs, and at the limit at the latest."
+	case HoldBackup:
+		return "The backup carries everything, so going back helps nobody: it goes on when the rule is CLEAR, and rolls back at the limit."
 	case HoldCommonCause:
 		return "It goes on when the rule is CLEAR, and rolls back when it lasts, or when the backup recovers and the primary does not."
 	case HoldNotConverged, HoldGate, HoldLever, HoldBlind:
@@ -60,10 +63,24 @@ func (t *turn) reconsider() {
 	t.hold(Hold{Since: t.at, Why: why, Text: text})
 }
 
+// HoldUntil is when a hold rolls back at the latest, or ends as halted; zero when the run does not hold.
+func (r Run) HoldUntil() time.Time {
+	if r.Held == nil {
+		return time.Time{}
+	}
+	limit := r.Held.Since.Add(r.Plan.HoldLimit)
+	for _, c := range r.common {
+		if until := c.since.Add(r.Plan.CommonCauseLimit); r.Held.Why == HoldCommonCause && until.Before(limit) {
+			limit = until
+		}
+	}
+	return limit
+}
+
 // judged reports a hold that verdicts began. It ends when every rule is CLEAR, not when the worst is over: a breach that comes and goes
 // would never reach the limit.
 func (h HoldReason) judged() bool {
-	return h == HoldGuardrail || h == HoldCommonCause || h == HoldBlind
+	return h == HoldGuardrail || h == HoldCommonCause || h == HoldBlind || h == HoldBackup
 }
 
 func (t *turn) allPass() bool {
@@ -108,7 +125,9 @@ func (t *turn) guardrailHold() (why HoldReason, text string) {
 		return HoldCommonCause, text
 	case guardrails.HoldBlind:
 		return HoldBlind, text
-	case guardrails.HoldHere, guardrails.RollBack: // what rolls back here is the backup's: the primary's would have turned the run round
+	case guardrails.RollBack: // the backup's: the primary's would have turned the run round
+		return HoldBackup, text
+	case guardrails.HoldHere:
 	}
 	return HoldGuardrail, text
 }

@@ -125,7 +125,7 @@ func (t *turn) pageVerdicts() {
 		case d == guardrails.HoldBlind:
 			t.notify(Page, "blind "+hour, "No data about either CDN: "+text+".")
 		case d == guardrails.RollBack && v.Leg == guardrails.Backup:
-			t.notify(Page, "backup breaches "+hour, "The backup, which carries the traffic, breaches: "+text+".")
+			t.notify(Page, "backup breaches "+hour, "The backup, which carries the traffic, breaches: "+text+". Going back would not help; it rolls back when a hold reaches its limit.")
 		}
 	}
 }
@@ -179,7 +179,7 @@ func VerdictText(v guardrails.Verdict) string {
 	}
 	b.WriteString(" " + v.State.String())
 	if v.Known {
-		fmt.Fprintf(&b, ": %s (%s limit %s)", Quantity(v.Signal, v.Value), v.Side, Quantity(v.Signal, v.Limit))
+		fmt.Fprintf(&b, ": newest minute %s (%s limit %s)", Quantity(v.Signal, v.Value), v.Side, Quantity(v.Signal, v.Limit))
 	}
 	fmt.Fprintf(&b, ", %d breaching, %d ok, %d unknown", v.Breach, v.OK, v.Unknown)
 	if v.Why != 0 {
@@ -200,7 +200,7 @@ func ControlText(v guardrails.Verdict) string {
 	switch v.Control {
 	case guardrails.ControlConfirms, guardrails.ControlNeutral, guardrails.ControlDenies:
 		if v.Signal != guardrails.Requests {
-			text = fmt.Sprintf(", %+.1f%s against the backup, which %s", v.Versus, unit, v.Control)
+			text = fmt.Sprintf(", over the window %+.1f%s against the backup, which %s", v.Versus, unit, v.Control)
 		}
 	case guardrails.ControlNone:
 		text = ", no backup to compare with"

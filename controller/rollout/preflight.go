@@ -251,11 +251,15 @@ func (t *turn) selfTest() (doubts string, passing bool) {
 	}
 	for _, d := range doubted {
 		passing = passing && d.Passing
-		on := ""
+		name := "guardrail " + d.Rule
 		if d.Platform != "" {
-			on = " on " + d.Platform
+			name += " on " + d.Platform
 		}
-		out = append(out, "guardrail "+d.Rule+on+": "+d.Text)
+		if n := len(out); n > 0 && strings.HasSuffix(out[n-1], ": "+d.Text) {
+			out[n-1] = strings.TrimSuffix(out[n-1], ": "+d.Text) + ", " + strings.TrimPrefix(name, "guardrail ") + ": " + d.Text
+			continue
+		}
+		out = append(out, name+": "+d.Text)
 	}
 	if r.shareSource() == "" {
 		out = append(out, "no source tells both legs apart, so the carried share cannot be verified; add a source with a cdn label")

@@ -182,6 +182,7 @@ const (
 	HoldApproval
 	HoldCommonCause
 	HoldBlind
+	HoldBackup
 )
 
 // String returns a word for the reason.
@@ -189,7 +190,7 @@ func (h HoldReason) String() string {
 	names := [...]string{
 		HoldOperator: "operator", HoldDrift: "drift", HoldGuardrail: "guardrail", HoldNotConverged: "not converged", HoldGate: "not clear",
 		HoldWindow: "window", HoldLever: "provider", HoldApproval: "approval",
-		HoldCommonCause: "common cause", HoldBlind: "blind",
+		HoldCommonCause: "common cause", HoldBlind: "blind", HoldBackup: "backup breaches",
 	}
 	if h < HoldOperator || int(h) >= len(names) {
 		return "hold " + strconv.Itoa(int(h))

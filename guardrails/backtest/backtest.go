@@ -45,6 +45,13 @@ type Input struct {
 	Nights  []Night
 	Changes []Change           // oldest first; before the first one the share is the one that the traffic had
 	Lingers guardrails.Percent // share that stays on the primary while it is asked to carry nothing, 0..100
+	Acts    Acts
+}
+
+// Acts is what the plan says about verdicts that do not roll back by themselves.
+type Acts struct {
+	BlindBoth bool          // no data about either leg for a quarter of an hour rolls back
+	Common    time.Duration // a breach that the control leg shows too rolls back when it lasts this long, ≥ 0
 }
 
 // Source is everything that was recorded of one source, in any order.
@@ -81,6 +88,7 @@ type Judged struct {
 	ShareFrom string             // the source that told it; "" when it comes from a change, or no source tells the legs apart
 	Changed   bool               // a change lies within the night: it was no ordinary one
 	Decisions []Decision         // the first at the start, then one a minute
+	Acts      Acts               // of the input
 }
 
 // Decision is what every rule said by the end of a minute.
@@ -111,7 +119,7 @@ type watch struct {
 }
 
 func (w *watch) judge() Judged {
-	out := Judged{Night: w.night}
+	out := Judged{Night: w.night, Acts: w.in.Acts}
 	w.open()
 	base := guardrails.Freeze(w.table, w.week(), w.in.Rules, w.night.Start)
 	for _, c := range w.in.Changes {

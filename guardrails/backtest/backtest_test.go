@@ -254,3 +254,38 @@ func TestTalliesCountNightsOnce(t *testing.T) {
 		t.Error("there is a rate of false alarms without an ordinary night")
 	}
 }
+
+// What a verdict alone does not decide, the plan does: a common cause that lasts, and a source that tells nothing about either leg.
+func TestThePlanDecidesWhatLasts(t *testing.T) {
+	both := source(-80, 60, failing)
+	for i := range both.Rows {
+		if r := &both.Rows[i]; r.Leg == guardrails.Backup && r.Minute >= minute(10) {
+			r.Counts.Errors = 0.1 * r.Counts.Requests
+		}
+	}
+	silent := source(-80, 20, healthy)
+	for _, test := range []struct {
+		name string
+		src  backtest.Source
+		acts backtest.Acts
+		want int // minutes after the start at which the way back begins; 0: never
+	}{
+		{"a common cause, the limit is 20 minutes", both, backtest.Acts{Common: 20 * time.Minute}, 41},
+		{"a common cause, the limit is beyond the night", both, backtest.Acts{Common: time.Hour}, 0},
+		{"nothing is told, and the plan rolls back", silent, backtest.Acts{BlindBoth: true, Common: time.Hour}, 37},
+		{"nothing is told, and the plan holds", silent, backtest.Acts{Common: time.Hour}, 0},
+	} {
+		r := backtest.Run(backtest.Input{
+			Rules: rules()[:1], TTL: time.Minute, Sources: []backtest.Source{test.src}, Acts: test.acts,
+			Nights: []backtest.Night{{Start: start, End: start.Add(time.Hour)}},
+		})
+		f := r.Nights[0].Findings()[0]
+		got := 0
+		if f.RollBack != nil {
+			got = int(r.Nights[0].Decisions[f.RollBack.Index].At.Sub(start) / time.Minute)
+		}
+		if got != test.want || !f.Held {
+			t.Errorf("%s: want %d, got %d, held %v", test.name, test.want, got, f.Held)
+		}
+	}
+}

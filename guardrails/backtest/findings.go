@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
 )
@@ -30,15 +31,20 @@ type Moment struct {
 // Findings sums up a night, rule by rule in the order in which they were first judged.
 func (j *Judged) Findings() []Finding {
 	var out []Finding
+	var common []time.Time // since when each breaches with the control leg
 	for i := range j.Decisions {
 		for k := range j.Decisions[i].Verdicts {
 			v := &j.Decisions[i].Verdicts[k]
 			at := slices.IndexFunc(out, func(f Finding) bool { return f.about(v) })
 			if at < 0 {
 				out = append(out, Finding{Rule: v.Rule, Platform: v.Platform, Leg: v.Leg, Mode: v.Mode, Signal: v.Signal})
+				common = append(common, time.Time{})
 				at = len(out) - 1
 			}
 			out[at].add(v, i)
+			if v.Leg == guardrails.Primary && j.Acts.turn(v, j.Decisions[i].At, &common[at]) && out[at].RollBack == nil {
+				out[at].RollBack = &Moment{Decision: *v, Index: i}
+			}
 		}
 	}
 	return out
@@ -78,9 +84,26 @@ func (f *Finding) add(v *guardrails.Verdict, i int) {
 	case guardrails.Clear, guardrails.IdleLeg, guardrails.Pending:
 	}
 	f.Held = f.Held || v.Holds()
-	if v.RollsBack() && v.Leg == guardrails.Primary {
-		first(&f.RollBack)
+}
+
+// turn reports whether a verdict, at an instant, starts the way back. common is since when its breach is a common cause.
+func (a Acts) turn(v *guardrails.Verdict, at time.Time, common *time.Time) bool {
+	if v.State == guardrails.Clear {
+		*common = time.Time{}
 	}
+	switch v.Decision() {
+	case guardrails.RollBack:
+		return true
+	case guardrails.HoldBlind:
+		return a.BlindBoth
+	case guardrails.HoldCommon:
+		if common.IsZero() {
+			*common = at
+		}
+		return at.Sub(*common) >= a.Common
+	case guardrails.Advance, guardrails.Wait, guardrails.HoldHere:
+	}
+	return false
 }
 
 // Tally counts nights. Only nights without a change tell of false alarms: what a rule did on a night of a change may have been right.

@@ -17,7 +17,7 @@ func Awaiting(r rollout.Run, zone *time.Location) (what, text string) {
 	}
 	key := fmt.Sprint(r.Way, r.Step, r.Stage)
 	if r.Held != nil {
-		return key + "hold", fmt.Sprintf("holding, limit %s: %s", until(r.Held.Since.Add(r.Plan.HoldLimit)), r.Held.Ends())
+		return key + "hold", fmt.Sprintf("holding, limit %s: %s", until(r.HoldUntil()), r.Held.Ends())
 	}
 	switch r.Stage {
 	case rollout.StageScheduled:
