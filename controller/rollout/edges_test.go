@@ -7,6 +7,7 @@ import (
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/guardrails"
+	"github.com/tlsroll/tlsroll/plans"
 )
 
 func holdsForACommonCause(t *testing.T) *night {
@@ -237,5 +238,28 @@ func TestAResumedWriteThatMayNotBeMadeReachesTheHoldLimit(t *testing.T) {
 	n.play(nil, nil)
 	if n.run.End == nil || n.run.End.Phase != rollout.RolledBack || n.run.At.Sub(n.run.Started) > 5*time.Hour {
 		t.Errorf("ended as %+v at %s", n.run.End, n.run.At)
+	}
+}
+
+// No round of handshakes is whole, and together they are.
+func TestPreflightPutsRoundsOfHandshakesTogether(t *testing.T) {
+	n := begin(healthy(canarySteps))
+	lost := []plans.TLSVersion{plans.TLS13, plans.TLS13, plans.TLS12}
+	n.play(nil, func(c rollout.Command) bool {
+		a, ok := c.Action.(rollout.Handshake)
+		if !ok || a.Leg != guardrails.Primary || len(lost) == 0 {
+			return false
+		}
+		all := plans.TLSSetOf(plans.TLS10, plans.TLS11, plans.TLS12, plans.TLS13)
+		h := plans.Handshake{
+			Edge: "192.0.2.1:443", Leg: a.Leg, Version: plans.TLS12, Accepted: plans.TLSSetOf(plans.TLS12).Without(lost[0]), Probed: all.Without(lost[0]),
+			Error: "no answer in 5s",
+		}
+		lost = lost[1:]
+		n.world.push(n.world.now.Add(time.Second), rollout.CommandSucceeded{ID: c.ID, Result: rollout.HandshakesDone{Handshakes: []plans.Handshake{h}}}, nil)
+		return true
+	})
+	if n.run.End == nil || n.run.End.Phase != rollout.Succeeded || n.run.Accepted != plans.TLSSetOf(plans.TLS12) {
+		t.Errorf("accepted %s, ended as %+v", n.run.Accepted, n.run.End)
 	}
 }
