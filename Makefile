@@ -22,7 +22,7 @@ $(LINT): .ci/tools/golangci-lint/go.mod
 
 # Packages one after the other, and many tests of one at once: those of cmd/tlsroll mostly wait for the lab's clock.
 unit:
-	$(GO) test -race -shuffle=on -timeout 25m -p 1 -parallel 12 ./...
+	$(GO) test -race -shuffle=on -timeout 25m -p 1 -parallel 6 ./...
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" sh .ci/fuzz

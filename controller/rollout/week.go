@@ -9,8 +9,8 @@ import (
 // The hours of the week before that are asked for. A night that goes on is asked for piece by piece, so that a run which ends early has
 // not asked a source for a day.
 const (
-	weekFirst    = 3 * time.Hour // from the start on, in preflight
-	weekPiece    = 2 * time.Hour
+	weekFirst    = time.Hour // from the start on, in preflight
+	weekPiece    = time.Hour
 	weekAhead    = 30 * time.Minute // a piece is asked for this long before it is needed
 	weekPatience = 5 * time.Minute  // what does not answer in this time is left out
 	weekMargin   = 11               // minutes around a piece that the means at its ends reach: five for the last knot, five around it
