@@ -100,10 +100,10 @@ type Decision struct {
 
 // Run judges every night.
 func Run(in Input) Report {
-	record := index(in.Sources)
+	record, days := index(in.Sources), map[hours]guardrails.Table{}
 	out := Report{Nights: make([]Judged, 0, len(in.Nights))}
 	for _, n := range in.Nights {
-		w := watch{in: &in, night: n, record: record}
+		w := watch{in: &in, night: n, record: record, days: days}
 		out.Nights = append(out.Nights, w.judge())
 	}
 	return out
@@ -114,6 +114,7 @@ type watch struct {
 	in     *Input
 	night  Night
 	record []recorded
+	days   map[hours]guardrails.Table // hours of earlier days, of all nights: each day is one of several weeks
 	table  guardrails.Table
 	coming []arrival // series that nothing was seen of yet, the next one first
 }

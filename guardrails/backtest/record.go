@@ -98,25 +98,37 @@ func (w *watch) open() {
 	slices.SortStableFunc(w.coming, func(a, b arrival) int { return a.at().Compare(b.at()) })
 }
 
+// hours is a stretch of one earlier day.
+type hours struct{ from, to guardrails.Minute }
+
 // week cuts the same hours out of the record on the night's earlier days.
 func (w *watch) week() *guardrails.Week {
 	week := guardrails.Week{Until: guardrails.MinuteOf(w.night.End)}
 	from := guardrails.MinuteOf(w.night.Start) - historyMinutes
 	for _, back := range w.night.Back {
-		day := guardrails.Day{Back: back}
-		for i := range w.record {
-			r := &w.record[i]
-			b := guardrails.Batch{Source: r.name, Settle: r.settle, From: from - back, To: week.Until + shapeMargin - back}
-			for _, rows := range r.series {
-				b.Rows = append(b.Rows, cut(rows, b.From, b.To)...)
-			}
-			if len(b.Rows) > 0 {
-				day.Table = day.Table.Merge(b, w.night.Start)
-			}
-		}
-		week.Days = append(week.Days, day)
+		week.Days = append(week.Days, guardrails.Day{Back: back, Table: w.day(hours{from - back, week.Until + shapeMargin - back})})
 	}
 	return &week
+}
+
+// day is what was recorded of some hours, cut out once.
+func (w *watch) day(h hours) guardrails.Table {
+	if t, ok := w.days[h]; ok {
+		return t
+	}
+	var t guardrails.Table
+	for i := range w.record {
+		r := &w.record[i]
+		b := guardrails.Batch{Source: r.name, Settle: r.settle, From: h.from, To: h.to}
+		for _, rows := range r.series {
+			b.Rows = append(b.Rows, cut(rows, b.From, b.To)...)
+		}
+		if len(b.Rows) > 0 {
+			t = t.Merge(b, h.to.End())
+		}
+	}
+	w.days[h] = t
+	return t
 }
 
 // see adds the series whose first minute has settled.
