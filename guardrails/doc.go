@@ -41,7 +41,8 @@
 //   - The reference compares errors by points that belong to a limit of 5 % (2.5 to confirm). Here they are half and a quarter of the
 //     rule's own limit, which is the same there.
 //   - The reference's simulation lets a control of 50 requests a minute deny; its text asks for 200. Here the text holds.
-//   - Rules without a control are spoken for by those that have one and breach as well. Those that do not breach say nothing: they may
-//     watch what the fault does not touch.
-//   - Blindness is counted from the last change on. A leg that the source has never told apart counts as blind with the other.
+//   - A FIRE without a control is spoken for by rules of the same platform that have one and FIRE as well; a FAST by nobody. Rules that do
+//     not FIRE say nothing: they may watch what the fault does not touch.
+//   - Denied, a weak breach only holds: what the time of day does, it does to both legs.
+//   - Blindness is counted from the last change on, once the leg has shown a row, and where enough is asked of it. A leg that the source has never told apart counts as blind with the other.
 package guardrails

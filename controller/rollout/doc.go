@@ -36,9 +36,9 @@
 //   - A rise that failed is asked for again only while advance_until and the rules still allow it.
 //   - On the way back a write that reports success late, or a restore that is undone by another's late write, is asked for again.
 //   - The share in force is the one read back, not the one asked for, wherever the two differ.
-//   - A common cause is one since the first verdict that the backup denied, until no rule on the primary shows a breach; a pause by hand
-//     does not stop its clock. Missing minutes turn the run round only where somebody asked for them, and nobody else moved the traffic.
-//   - The week before is asked for in preflight. What does not answer is left out: a shorter week must not keep a night from starting.
+//   - A common cause is one since the first verdict that the backup denied, until that rule is CLEAR on that platform; neither a gap nor a
+//     pause by hand stops its clock. A hold that verdicts began ends when every rule is CLEAR. Missing minutes turn the run round only where somebody asked for them, and nobody else moved the traffic.
+//   - An hour of the week before is asked for in preflight, and the next hours as the night goes on. What does not answer is left out: a shorter week must not keep a night from starting.
 //   - The restored settings are proved by the origin's answers and handshakes. With a source dead at the end of the way back, the run
 //     ends as RolledBackUnverified at the restored state: waiting for it would help nobody.
 package rollout

@@ -26,7 +26,7 @@ func (r Rejudged) Equal() bool {
 func written(vs []guardrails.Verdict) string {
 	data, err := json.Marshal(vs)
 	if err != nil {
-		panic("rollout: a verdict cannot be written as JSON: " + err.Error()) // every number that leaves the judge is finite
+		panic(fmt.Sprintf("rollout: the verdicts %+v cannot be written as JSON: %v", vs, err)) // every number that leaves the judge is finite
 	}
 	return string(data)
 }

@@ -35,7 +35,7 @@ func BacktestPage(out io.Writer, d BacktestDoc, r backtest.Report) error {
 	}
 	page, err := template.New("backtest").Funcs(template.FuncMap{"rule": ruleName, "rate": rateText, "sources": sourceCounts}).Parse(backtestPage)
 	if err != nil {
-		panic("view: the page is no template: " + err.Error())
+		panic(fmt.Sprintf("view: the embedded page of %d bytes is no template: %v", len(backtestPage), err))
 	}
 	data := struct {
 		BacktestDoc
