@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +33,7 @@ func (c *caller) classify(ctx context.Context, err error) error {
 		return c.failure(bad.kind, bad)
 	}
 	if s, ok := errors.AsType[*statusError](err); ok {
-		e := c.failure(kindOf(s.status), s)
+		e := c.failure(providers.KindOfStatus(s.status), s)
 		if e.Kind == providers.Denied {
 			e.Action = "read access to the API"
 		}
@@ -55,24 +54,6 @@ func (c *caller) ours(err error) bool {
 	end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	_, local := errors.AsType[*keysError](err)
 	return (network || certificate || end || local) && len(err.Error()) <= longest && !c.holds(err.Error())
-}
-
-// kindOf says what a status means.
-func kindOf(status int) providers.Kind {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return providers.Denied
-	case http.StatusTooManyRequests:
-		return providers.Throttled
-	case http.StatusNotFound:
-		return providers.Missing
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return providers.Transient
-	}
-	if status/100 == 4 {
-		return providers.Invalid
-	}
-	return providers.Transient
 }
 
 // shown returns a value for a message when it is a short word that has nothing in common with a secret, and "" otherwise.

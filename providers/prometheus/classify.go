@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func (c *caller) classify(ctx context.Context, op string, err error) error {
 		return known
 	}
 	if s, ok := errors.AsType[*statusError](err); ok {
-		e := c.failure(op, kindOf(s.status), s)
+		e := c.failure(op, providers.KindOfStatus(s.status), s)
 		if e.Kind == providers.Denied {
 			e.Action = "read access to the query API"
 		}
@@ -67,24 +66,6 @@ func (c *caller) classify(ctx context.Context, op string, err error) error {
 		return e
 	}
 	return c.failure(op, providers.Transient, plain(err))
-}
-
-// kindOf says what a status means when the body does not count.
-func kindOf(status int) providers.Kind {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return providers.Denied
-	case http.StatusTooManyRequests:
-		return providers.Throttled
-	case http.StatusNotFound:
-		return providers.Missing
-	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return providers.Transient
-	}
-	if status/100 == 4 {
-		return providers.Invalid
-	}
-	return providers.Transient
 }
 
 // plain drops the URL from an error: it may carry a token.
