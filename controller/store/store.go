@@ -5,9 +5,10 @@
 //   - A record that Append acknowledged is there after any crash, whole and in order.
 //   - Append works only under a claim that still stands: an older epoch is refused in the same transaction.
 //   - Records of a run are numbered from 1 without a gap; an Append that would leave one, or replace a record, is refused.
-//   - Each record carries the hash of the one before it. Read verifies the chain and says where it breaks.
+//   - Each record carries the hash of the one before it, and the run carries the number and the hash of its last one. [Journal.Records]
+//     verifies all of them and says where they break: a changed, removed, added or swapped record is found, at the end too.
 //   - The rows of minutes are kept beside the journal by digest, in the same transaction where the back end can.
-//   - A claim covers all of its keys or none.
+//   - A claim covers all of its keys or none. An epoch is never given twice for one key.
 package store
 
 import (
@@ -17,13 +18,32 @@ import (
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/plans"
 )
+
+// Keys are what a run of a plan claims: its domain, and the DNS record whose weights it writes. Two plans that share either exclude each
+// other.
+func Keys(p *plans.Plan) []string {
+	return []string{"domain:" + p.Domain, "record:" + p.DNS.Record + "." + p.DNS.Zone}
+}
 
 // Claim is the right to act for some keys. An older claim for one of the same keys has a lower epoch.
 type Claim struct {
 	Keys   []string
 	Holder string
 	Epoch  int64
+	// Lapsed says that somebody held one of the keys before and did not release it: he died, or sleeps, and a call of his may still be on
+	// its way.
+	Lapsed bool
+}
+
+// Held is a key that somebody holds.
+type Held struct {
+	Key    string
+	Holder string
+	Epoch  int64
+	Since  time.Time // wall time
+	Until  time.Time // unless it is renewed
 }
 
 // Run is what List tells of a run.
@@ -31,8 +51,10 @@ type Run struct {
 	ID      rollout.RunID
 	Domain  string
 	Name    string
+	Keys    []string  // of the claim under which it was begun
 	Started time.Time // the run's time
 	Records uint64
+	Ended   rollout.Phase // as Finish was told; 0: nobody has said yet that it ended
 }
 
 // Store keeps journals and claims. All methods may be called by several goroutines. The caller owns what it is given.
@@ -44,13 +66,22 @@ type Store interface { //nolint:interfacebloat // claims and journal share trans
 	Renew(ctx context.Context, c Claim, ttl time.Duration) error
 	// Release gives a claim up. A claim that was lost already is not an error.
 	Release(ctx context.Context, c Claim) error
+	// Claims returns what is held now, sorted by key.
+	Claims(ctx context.Context) ([]Held, error)
 	// Append makes a record durable under a claim. The first record of a run is a Started. It fails with ErrFenced when the claim
-	// no longer stands, and with ErrOrder when the record's number does not follow the run's last.
+	// no longer stands, and with ErrOrder when the record's number does not follow the run's last. After any other error the record may
+	// be there or not: appending it again fails with ErrOrder, or succeeds when it is the same record, byte for byte.
 	Append(ctx context.Context, c Claim, id rollout.RunID, rec rollout.Record) error
-	// Read returns a run's records in order, rows included. It fails with a *CorruptError when they are not what was written.
-	Read(ctx context.Context, id rollout.RunID) ([]rollout.Record, error)
+	// Finish notes under a claim that a run has ended, so that nobody looks at it again to go on with it. The journal is the truth; this
+	// is an index of it.
+	Finish(ctx context.Context, c Claim, id rollout.RunID, end rollout.Phase) error
+	// Load returns a run's journal as it is kept, unverified; it fails with ErrNoRun when there is no such run. [Read] is what most
+	// callers want.
+	Load(ctx context.Context, id rollout.RunID) (Journal, error)
 	// List returns every run, newest first.
 	List(ctx context.Context) ([]Run, error)
+	// Remove deletes a run that Finish was told of, records and rows; another one is refused with ErrUnfinished.
+	Remove(ctx context.Context, id rollout.RunID) error
 }
 
 // ErrFenced means that the claim no longer stands: somebody else acts now.
@@ -62,13 +93,11 @@ var ErrOrder = errors.New("the record does not follow the last one")
 // ErrNoRun means that there is no such run.
 var ErrNoRun = errors.New("no such run")
 
+// ErrUnfinished means that a run has not ended, so its journal is needed.
+var ErrUnfinished = errors.New("the run has not ended")
+
 // HeldError says who holds a key.
-type HeldError struct {
-	Key    string
-	Holder string
-	Since  time.Time
-	Until  time.Time
-}
+type HeldError struct{ Held }
 
 // Error says who holds what since when.
 func (e *HeldError) Error() string {
