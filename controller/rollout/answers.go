@@ -36,6 +36,9 @@ func (t *turn) succeeded(id CommandID, a Action, res Result) {
 		if _, ok := a.(Rehearse); ok {
 			t.r.pre.rehearsed = true
 		}
+		if id == t.r.call.cmd {
+			t.r.call = lever{}
+		}
 	}
 }
 
@@ -62,9 +65,7 @@ func (t *turn) failed(id CommandID, a Action, kind FailureKind, text string) {
 	case ReadState, Handshake, Resolve, Rehearse:
 		t.readFailed(a, kind, text)
 	case Call:
-		if t.r.Stage == StageApplying {
-			t.rollBack("the webhook " + a.URL + " refused: " + text)
-		}
+		t.callFailed(kind, text)
 	case Notify, Wake, FetchMinutes:
 	}
 }

@@ -40,7 +40,8 @@ func (t *turn) rollBack(why string) {
 	}
 	t.drop(&r.share)
 	t.drop(&r.tls)
-	r.share, r.tls = lever{}, lever{}
+	t.drop(&r.call)
+	r.share, r.tls, r.call = lever{}, lever{}, lever{}
 	forward := func(c Command) bool {
 		switch a := c.Action.(type) {
 		case Call, Resolve, Handshake, ReadState, Rehearse:

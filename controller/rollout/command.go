@@ -129,9 +129,10 @@ const (
 	Tick                         // every minute
 	RetryShare                   // a lever that failed
 	RetryTLS
+	RetryCall // a webhook that did not answer
 )
 
-// String returns "begin", "tick", "retry share" or "retry tls".
+// String returns "begin", "tick", "retry share", "retry tls" or "retry call".
 func (e Errand) String() string {
 	switch e {
 	case Begin:
@@ -142,6 +143,8 @@ func (e Errand) String() string {
 		return "retry share"
 	case RetryTLS:
 		return "retry tls"
+	case RetryCall:
+		return "retry call"
 	}
 	return "errand " + strconv.Itoa(int(e))
 }

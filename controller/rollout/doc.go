@@ -30,6 +30,10 @@
 //     event either: the store refuses the record, so nothing more can happen in that process.
 //   - Certificate or handshake failures after the change are waited out for the proof's deadline while the primary carries nothing;
 //     with traffic on it they roll back at once.
+//   - A webhook that cannot be heard is asked again, and the run holds meanwhile; only its verdict turns the run round. It may be asked
+//     more than once for one step, with the same idempotency key.
+//   - Notifications are an outbox that is kept in the journal: one that is outstanding when the process ends, or when the run ends, is
+//     delivered by whoever goes on with it, at least once. A terminal run takes in nothing else.
 //   - A start at 0 % or at 100 % is refused: there would be no leg to compare with, and no weight that restores the start.
 //   - After a Resumed, writes that raise exposure wait until each source has answered and every rule is CLEAR again: nobody watched while
 //     the process was away. Writes that lower it do not wait.

@@ -59,7 +59,7 @@ func (t *turn) advance() bool {
 // prove looks whether the asked share is stored, answered and carried, and moves on from a write that has landed.
 func (t *turn) prove() {
 	r := &t.r
-	if r.Stage == StageApplying && t.idle() && !t.calling() {
+	if r.Stage == StageApplying && t.idle() && !r.call.busy() {
 		t.afterApply()
 	}
 	if r.ShareAt.IsZero() {
@@ -73,10 +73,6 @@ func (t *turn) prove() {
 		t.fresh = true
 		t.judge()
 	}
-}
-
-func (t *turn) calling() bool {
-	return t.pendingAny(func(a Action) bool { _, ok := a.(Call); return ok })
 }
 
 // afterApply chooses what must be proved now.
@@ -222,7 +218,7 @@ func (t *turn) enter(step plans.Step) {
 		t.notify(Warn, fmt.Sprint("approve ", r.Step), "Approval by "+s.By+" is needed to go on.")
 	case plans.Call:
 		r.Stage = StageApplying
-		t.issue(Call(s))
+		r.call = lever{want: Call(s), asked: t.at, cmd: t.issue(Call(s))}
 	case plans.Together:
 		t.freeze()
 		r.Stage = StageApplying

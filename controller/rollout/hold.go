@@ -97,6 +97,9 @@ func (t *turn) reasonToHold() (why HoldReason, text string) {
 	if l, name := t.failing(); l != nil && t.age(l.failed) > leverHold {
 		return HoldLever, fmt.Sprintf("the %s cannot be written: %s", name, l.text)
 	}
+	if l := &t.r.call; !l.failed.IsZero() && t.age(l.failed) > leverHold {
+		return HoldLever, "the webhook does not answer: " + l.text
+	}
 	if text := t.waitingToRise(); text != "" && t.age(t.r.resumedAt) > gateGrace {
 		return HoldGate, text
 	}

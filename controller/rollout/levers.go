@@ -143,6 +143,21 @@ func (t *turn) leverFailed(l *lever, errand Errand, kind FailureKind, text strin
 	t.again(l, errand)
 }
 
+// callFailed tells a verdict from a silence: a webhook that refused turns the run round, one that could not be heard is asked again. The
+// step does not end meanwhile, and the run holds when that takes long.
+func (t *turn) callFailed(kind FailureKind, text string) {
+	l := &t.r.call
+	l.cmd, l.text = 0, text
+	if l.failed.IsZero() {
+		l.failed = t.at
+	}
+	if !kind.repeatable() {
+		t.rollBack("the webhook refused: " + text)
+		return
+	}
+	t.again(l, RetryCall)
+}
+
 // conflict is drift found by a write. The lever is parked: the write is made again when a person resumes the run.
 func (t *turn) conflict(l *lever, text string) {
 	l.parked = true

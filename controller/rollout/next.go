@@ -49,11 +49,14 @@ type turn struct {
 	fresh bool      // there is something new to judge
 }
 
-// Next returns the run after a record, and the commands to start, in order. It changes neither of its arguments. A terminal run, and
-// a record at or before the run's last, change nothing.
+// Next returns the run after a record, and the commands to start, in order. It changes neither of its arguments. A record at or before
+// the run's last changes nothing. A terminal run stays as it is; it only takes in which of its notifications were delivered.
 func Next(r Run, rec Record) (Run, []Command) {
-	if r.End != nil || rec.Seq <= r.Seq {
+	switch {
+	case rec.Seq <= r.Seq:
 		return r, nil
+	case r.End != nil:
+		return r.delivered(rec), nil
 	}
 	t := turn{r: r, at: rec.At}
 	if t.at.Before(r.At) {
@@ -70,6 +73,15 @@ func Next(r Run, rec Record) (Run, []Command) {
 	t.apply(rec.Event)
 	t.settle()
 	return t.r, append(t.out, t.after...)
+}
+
+// delivered is an ended run after a record: the notification that it answers is no longer outstanding.
+func (r Run) delivered(rec Record) Run {
+	t := turn{r: r}
+	t.r.Seq = rec.Seq
+	t.r.pending = slices.Clone(r.pending)
+	t.answered(answers(rec.Event))
+	return t.r
 }
 
 // Replay returns the run that a journal leads to.
@@ -276,6 +288,8 @@ func (t *turn) fired(a Action) {
 		t.retry(&t.r.share, RetryShare)
 	case RetryTLS:
 		t.retry(&t.r.tls, RetryTLS)
+	case RetryCall:
+		t.retry(&t.r.call, RetryCall)
 	}
 }
 

@@ -141,6 +141,7 @@ type Run struct {
 	pre       preflight
 	share     lever
 	tls       lever
+	call      lever // not a lever of the change: the webhook that a call step waits for
 	pending   []Command
 	nextID    CommandID
 	fence     CommandID     // reads up to this one began before the last write was made or answered
