@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -23,10 +24,12 @@ const (
 )
 
 // Bucket keeps calls within Limits. A throttled call halves its rate, at most once a second, since the calls that were under way at
-// that moment say nothing new, and never below a sixteenth; each call that is not throttled gives a twentieth back. Several
-// goroutines may use it; nil limits nothing.
+// that moment say nothing new, and never below a sixteenth; each call that is not throttled gives a twentieth back. Urgent calls
+// go before all others that wait, and half of the burst is kept for them. Several goroutines may use it; nil limits nothing.
 type Bucket struct {
-	full float64
+	full    float64
+	reserve float64 // tokens that are left to urgent calls
+	turns   turns
 
 	mu     sync.Mutex
 	rate   float64
@@ -39,7 +42,9 @@ func NewBucket(l Limits) *Bucket {
 	if l.PerSecond <= 0 {
 		return nil
 	}
-	return &Bucket{full: l.PerSecond, rate: l.PerSecond, tokens: rate.NewLimiter(rate.Limit(l.PerSecond), max(l.Burst, 1))}
+	return &Bucket{
+		full: l.PerSecond, rate: l.PerSecond, reserve: float64(l.Burst / 2), tokens: rate.NewLimiter(rate.Limit(l.PerSecond), max(l.Burst, 1)),
+	}
 }
 
 // Rate returns the calls a second that are allowed now; 0 for a nil Bucket, which allows any.
@@ -52,32 +57,58 @@ func (b *Bucket) Rate() float64 {
 	return b.rate
 }
 
-// wait returns when a call may start, or an error when that would be later than within.
-func (b *Bucket) wait(ctx context.Context, within time.Duration) error {
+// wait returns when a call may start, or an error when that would be later than within. Only the call whose turn it is waits for a token,
+// so an urgent one that comes later waits for one token at most.
+func (b *Bucket) wait(ctx context.Context, within time.Duration, urgent bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if b == nil {
 		return nil
 	}
-	turn := b.tokens.Reserve()
-	pause := turn.Delay()
-	if pause == 0 {
-		return nil
-	}
-	if pause > within {
-		turn.Cancel()
+	deadline := time.Now().Add(within)
+	if pause := b.pause(urgent) + b.queued(urgent); pause > within {
 		return fmt.Errorf("the next call may start in %s, past the budget", pause.Round(time.Millisecond))
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		turn.Cancel()
+	limited, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	if err := b.turns.take(limited, urgent); err != nil {
+		return b.gaveUp(ctx)
+	}
+	defer b.turns.pass()
+	for pause := b.pause(urgent); pause > 0; pause = b.pause(urgent) {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-limited.Done():
+			timer.Stop()
+			return b.gaveUp(ctx)
+		}
+	}
+	b.tokens.Allow()
+	return nil
+}
+
+func (b *Bucket) gaveUp(ctx context.Context) error {
+	if ctx.Err() != nil {
 		return errors.New("stopped")
 	}
+	return errors.New("other calls of the account took every turn of the budget")
+}
+
+// pause is how long it takes until there are tokens enough.
+func (b *Bucket) pause(urgent bool) time.Duration {
+	need := 1.0
+	if !urgent {
+		need += b.reserve
+	}
+	missing := need - b.tokens.Tokens()
+	return time.Duration(math.Round(max(0, missing) / float64(b.tokens.Limit()) * float64(time.Second)))
+}
+
+// queued is how long the calls take that go first.
+func (b *Bucket) queued(urgent bool) time.Duration {
+	return time.Duration(float64(b.turns.ahead(urgent)) / float64(b.tokens.Limit()) * float64(time.Second))
 }
 
 // heard adapts the rate to an answer.

@@ -3,11 +3,14 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tlsroll/tlsroll/plans"
 	"github.com/tlsroll/tlsroll/providers"
@@ -35,8 +38,8 @@ func TestABucketIsSharedAndKeepsTheRate(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if at[4] != 0 || at[5] < 99*time.Millisecond || at[24] < 1999*time.Millisecond || at[24] > 2001*time.Millisecond {
-			t.Errorf("calls 5, 6 and 25 at %v, %v and %v; want 0, 100 ms and 2 s", at[4], at[5], at[24])
+		if at[2] != 0 || at[3] < 99*time.Millisecond || at[24] < 2199*time.Millisecond || at[24] > 2201*time.Millisecond {
+			t.Errorf("calls 3, 4 and 25 at %v, %v and %v; want 0, 100 ms and 2.2 s: two of the burst are kept for urgent calls", at[2], at[3], at[24])
 		}
 	})
 }
@@ -150,4 +153,88 @@ func TestNoLimitsMeanNoBucket(t *testing.T) {
 	if bucket != nil || bucket.Rate() != 0 {
 		t.Errorf("bucket %v with rate %v, want none", bucket, bucket.Rate())
 	}
+}
+
+// Half of the burst is kept for urgent calls, and they go before everybody who waits.
+func TestUrgentCallsGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bucket := retry.NewBucket(retry.Limits{PerSecond: 1, Burst: 4})
+		began := time.Now()
+		var mu sync.Mutex
+		var order []string
+		call := func(name string, urgent bool) {
+			n := notifyFunc(func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, fmt.Sprintf("%s at %s", name, time.Since(began).Round(time.Millisecond)))
+				return nil
+			})
+			if err := retry.NewNotifier(n, retry.Options{Writes: bucket, Budget: time.Hour, Urgent: urgent}).Notify(t.Context(), providers.Message{}); err != nil {
+				t.Error(err)
+			}
+		}
+		call("a", false)
+		call("b", false)
+		call("urgent", true)
+		call("urgent", true)
+		var wg sync.WaitGroup
+		wg.Go(func() { call("c", false) })
+		synctest.Wait() // it has its turn and waits for a token
+		wg.Go(func() { call("d", false) })
+		synctest.Wait()
+		wg.Go(func() { call("late but urgent", true) })
+		wg.Wait()
+		want := []string{"a at 0s", "b at 0s", "urgent at 0s", "urgent at 0s", "c at 3s", "late but urgent at 3s", "d at 5s"}
+		if diff := cmp.Diff(want, order); diff != "" {
+			t.Errorf("order mismatch (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAWaitingCallThatEndsGivesItsTurnAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bucket := retry.NewBucket(retry.Limits{PerSecond: 1, Burst: 1})
+		s := of(0)
+		d := retry.NewDNS(dns{s}, retry.Options{Writes: bucket, Budget: time.Minute})
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		write := func(ctx context.Context) { wg.Go(func() { _ = d.Write(ctx, plans.DNSWrite{}) }) }
+		write(t.Context())
+		synctest.Wait()
+		for range 3 {
+			write(ctx)
+			synctest.Wait()
+		}
+		write(t.Context())
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if len(s.at) != 2 || s.at[1] != time.Second {
+			t.Errorf("calls at %v, want the first at once and the last after one token", s.at)
+		}
+	})
+}
+
+func TestEachAttemptOfAWriteIsPermitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := of(providers.Throttled, providers.Throttled, 0)
+		lost := errors.New("the claim is lost")
+		asked := 0
+		d := retry.NewDNS(dns{s}, retry.Options{Permit: func(context.Context) error {
+			if asked++; asked > 2 {
+				return lost
+			}
+			return nil
+		}})
+		if _, err := d.Read(t.Context()); err != nil || asked != 0 {
+			t.Errorf("a read asked %d times: %v", asked, err)
+		}
+		s.kinds, s.at = []providers.Kind{providers.Throttled}, nil
+		if err := d.Write(t.Context(), plans.DNSWrite{}); !errors.Is(err, lost) {
+			t.Errorf("want the refusal, got %v", err)
+		}
+		if len(s.at) != 2 || asked != 3 {
+			t.Errorf("%d attempts were made and %d permits asked for", len(s.at), asked)
+		}
+	})
 }

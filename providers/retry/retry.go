@@ -30,6 +30,9 @@ type Options struct {
 	Max    time.Duration // the longest pause; 0 is 5 s
 	Reads  *Bucket       // shared by all reads of one account and API family; nil is no limit
 	Writes *Bucket       // the same for writes
+	Urgent bool          // calls of the way back: they go before all others that wait for one of the buckets
+	// Permit is asked before each attempt of a write, after its turn has come; an error ends the call without the attempt. nil permits.
+	Permit func(ctx context.Context) error
 }
 
 const (
@@ -65,6 +68,7 @@ type policy struct {
 	Options
 	bucket *Bucket
 	again  func(providers.Kind) bool
+	permit func(ctx context.Context) error
 }
 
 func readPolicy(o Options) policy {
@@ -74,7 +78,7 @@ func readPolicy(o Options) policy {
 }
 
 func writePolicy(o Options) policy {
-	return policy{Options: o.withDefaults(), bucket: o.Writes, again: func(k providers.Kind) bool {
+	return policy{Options: o.withDefaults(), bucket: o.Writes, permit: o.Permit, again: func(k providers.Kind) bool {
 		return k == providers.Transient || k == providers.Throttled
 	}}
 }
@@ -85,8 +89,13 @@ func run[T any](ctx context.Context, p policy, attempt func(context.Context) (T,
 	started := time.Now()
 	result, err := backoff.Retry(ctx, func() (T, error) {
 		var none T
-		if err := p.bucket.wait(ctx, p.Budget-time.Since(started)); err != nil {
+		if err := p.bucket.wait(ctx, p.Budget-time.Since(started), p.Urgent); err != nil {
 			return none, backoff.Permanent(late(ctx, last, err))
+		}
+		if p.permit != nil {
+			if err := p.permit(ctx); err != nil {
+				return none, backoff.Permanent(err)
+			}
 		}
 		got, err := attempt(ctx)
 		last = err
