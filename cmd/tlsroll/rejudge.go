@@ -53,6 +53,9 @@ func readKept(ctx context.Context, io stdio, at string, args []string) (records 
 		return nil, nil, err
 	}
 	defer s.Close() //nolint:errcheck // only read
-	records, missing, err = s.ReadKept(ctx, id)
-	return records, missing, unknownRun(err)
+	j, err := s.Load(ctx, id)
+	if err != nil {
+		return nil, nil, unknownRun(err)
+	}
+	return j.Records()
 }

@@ -16,6 +16,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -72,13 +73,33 @@ func Drive(ctx context.Context, w World, r rollout.Run) (rollout.Run, error) {
 	return r, nil
 }
 
+// Flush records which notifications of an ended run are delivered, until none is outstanding or ctx ends. They must have been started.
+func Flush(ctx context.Context, w World, r rollout.Run) (rollout.Run, error) {
+	for len(r.Outstanding()) > 0 {
+		at, e, err := w.Inbox.Next(ctx)
+		if err != nil {
+			return r, fmt.Errorf("await deliveries: %w", err)
+		}
+		if !slices.ContainsFunc(r.Outstanding(), func(c rollout.Command) bool { return c.ID == rollout.Answers(e) }) {
+			continue // what was asked for before the end is of no use any more
+		}
+		if r, _, err = take(ctx, w, r, rollout.Record{Seq: r.Seq + 1, At: at, Event: e}); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
 // turn takes one event: durable first, then decided on. It starts nothing.
 func turn(ctx context.Context, w World, r rollout.Run) (rollout.Run, []rollout.Command, error) {
 	at, e, err := w.Inbox.Next(ctx)
 	if err != nil {
 		return r, nil, fmt.Errorf("await event %d: %w", r.Seq+1, err)
 	}
-	rec := rollout.Record{Seq: r.Seq + 1, At: at, Event: e}
+	return take(ctx, w, r, rollout.Record{Seq: r.Seq + 1, At: at, Event: e})
+}
+
+func take(ctx context.Context, w World, r rollout.Run, rec rollout.Record) (rollout.Run, []rollout.Command, error) {
 	if err := w.Journal.Append(ctx, rec); err != nil {
 		return r, nil, fmt.Errorf("make record %d durable: %w", rec.Seq, err)
 	}

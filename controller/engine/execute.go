@@ -11,8 +11,9 @@ import (
 	"github.com/tlsroll/tlsroll/plans"
 )
 
-// Executor carries out commands for one plan. Do may be called by several goroutines.
+// Executor carries out commands of one run. Do may be called by several goroutines.
 type Executor struct {
+	Run   rollout.RunID // part of the key of what is told and called
 	Plan  *plans.Plan
 	Ports Ports
 }
@@ -22,15 +23,15 @@ func (x *Executor) Do(ctx context.Context, c rollout.Command) rollout.Event {
 	if a, ok := c.Action.(rollout.FetchMinutes); ok {
 		return x.fetch(ctx, c.ID, a)
 	}
-	res, err := x.result(ctx, c.Action)
+	res, err := x.result(ctx, c)
 	if err != nil {
 		return rollout.CommandFailed{ID: c.ID, Kind: KindOf(err), Text: err.Error()}
 	}
 	return rollout.CommandSucceeded{ID: c.ID, Result: res}
 }
 
-func (x *Executor) result(ctx context.Context, a rollout.Action) (rollout.Result, error) {
-	switch a := a.(type) {
+func (x *Executor) result(ctx context.Context, c rollout.Command) (rollout.Result, error) {
+	switch a := c.Action.(type) {
 	case rollout.ReadState:
 		s, err := x.readState(ctx)
 		return rollout.StateRead{State: s}, err
@@ -49,13 +50,15 @@ func (x *Executor) result(ctx context.Context, a rollout.Action) (rollout.Result
 	case rollout.Rehearse:
 		return rollout.Done{}, x.rehearse(ctx, a)
 	case rollout.Notify:
-		return rollout.Done{}, x.Ports.Notifier.Notify(ctx, a.Urgency, a.Text)
+		return rollout.Done{}, x.Ports.Notifier.Notify(ctx, x.key(c.ID), a.Urgency, a.Text)
 	case rollout.Call:
-		return rollout.Done{}, x.Ports.Caller.Call(ctx, a.URL, a.Expect)
+		return rollout.Done{}, x.Ports.Caller.Call(ctx, x.key(c.ID), a.URL, a.Expect)
 	case rollout.FetchMinutes, rollout.Wake:
 	}
-	panic(fmt.Sprintf("engine: %T is not for the executor", a))
+	panic(fmt.Sprintf("engine: %T is not for the executor", c.Action))
 }
+
+func (x *Executor) key(id rollout.CommandID) Key { return Key(fmt.Sprintf("%s/%d", x.Run, id)) }
 
 // fetch answers with the minutes, or with the failure as an event of its own.
 func (x *Executor) fetch(ctx context.Context, id rollout.CommandID, a rollout.FetchMinutes) rollout.Event {

@@ -172,12 +172,12 @@ func (quiet) Resolve(context.Context, string, string, int) ([]plans.Answers, err
 func (quiet) Fetch(context.Context, guardrails.Minute, guardrails.Minute) ([]guardrails.Row, error) {
 	return nil, nil
 }
-func (quiet) Notify(context.Context, rollout.Urgency, string) error { return nil }
-func (quiet) Call(context.Context, string, int) error               { return nil }
+func (quiet) Notify(context.Context, engine.Key, rollout.Urgency, string) error { return nil }
+func (quiet) Call(context.Context, engine.Key, string, int) error               { return nil }
 
 func ports(c *cloud) engine.Ports {
 	return engine.Ports{
-		Primary: cdn{c, false}, Backup: cdn{c, true}, DNS: records{c}, Sources: map[string]engine.Metrics{"rum": quiet{}},
+		Levers: engine.Levers{Primary: cdn{c, false}, DNS: records{c}}, Backup: cdn{c, true}, Sources: map[string]engine.Metrics{"rum": quiet{}},
 		Prober: quiet{}, Resolver: quiet{}, Notifier: quiet{}, Caller: quiet{},
 		Now:   func() time.Time { return time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC) },
 		Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },

@@ -21,19 +21,19 @@ const (
 
 // setShare observes, compares, writes what is next, reads it back, until the weights are as wanted in two reads.
 func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSState, error) {
-	names := named(a.Names)
+	names, dns := named(a.Names), x.levers(a.Force).DNS
 	for range maxLeverWrites {
-		s, w, err := x.readWeights(ctx, names)
+		s, w, err := x.readWeights(ctx, dns, names)
 		if err != nil {
 			return plans.DNSState{}, err
 		}
 		if w.Equal(a.Want) {
-			return x.confirmShare(ctx, names, a)
+			return x.confirmShare(ctx, dns, names, a)
 		}
 		if !a.Force && !onTheWay(w, a.Before, a.Want) {
 			return plans.DNSState{}, &conflictError{fmt.Sprintf("the weights are %s; expected %s, or the way from there to %s", w, a.Before, a.Want)}
 		}
-		if err := x.writeShare(ctx, names, s, w, a); err != nil {
+		if err := x.writeShare(ctx, dns, s, w, a); err != nil {
 			return plans.DNSState{}, err
 		}
 	}
@@ -45,9 +45,18 @@ func named(n rollout.Names) plans.State {
 	return plans.State{Primary: plans.CDNState{CNAME: n.Primary}, Backup: plans.CDNState{CNAME: n.Backup}}
 }
 
-func (x *Executor) readWeights(ctx context.Context, names plans.State) (plans.State, plans.Weights, error) {
+// levers are the ports of a lever's command: those of the way back for one that is forced.
+func (x *Executor) levers(force bool) Levers {
+	if force && x.Ports.WayBack != nil {
+		return *x.Ports.WayBack
+	}
+	return x.Ports.Levers
+}
+
+// readWeights reads the records into names, which knows their targets.
+func (x *Executor) readWeights(ctx context.Context, dns DNS, names plans.State) (plans.State, plans.Weights, error) {
 	var err error
-	if names.DNS, err = x.Ports.DNS.Read(ctx); err != nil {
+	if names.DNS, err = dns.Read(ctx); err != nil {
 		return names, plans.Weights{}, err
 	}
 	w, ok := names.Weights(x.Plan.DNS.Line)
@@ -61,11 +70,11 @@ func (x *Executor) readWeights(ctx context.Context, names plans.State) (plans.St
 }
 
 // confirmShare reads once more: an answer may come from a server that is behind.
-func (x *Executor) confirmShare(ctx context.Context, names plans.State, a rollout.SetShare) (plans.DNSState, error) {
+func (x *Executor) confirmShare(ctx context.Context, dns DNS, names plans.State, a rollout.SetShare) (plans.DNSState, error) {
 	if err := x.Ports.Pause(ctx, confirmPause); err != nil {
 		return plans.DNSState{}, err
 	}
-	s, w, err := x.readWeights(ctx, names)
+	s, w, err := x.readWeights(ctx, dns, names)
 	if err == nil && !w.Equal(a.Want) {
 		err = unknownState("the second read says "+w.String()+" instead of "+a.Want.String(), 1)
 	}
@@ -73,7 +82,7 @@ func (x *Executor) confirmShare(ctx context.Context, names plans.State, a rollou
 }
 
 // writeShare makes one write and reads it back. An answer that leaves open whether it was applied leads to a read, not to a repeat.
-func (x *Executor) writeShare(ctx context.Context, names, s plans.State, w plans.Weights, a rollout.SetShare) error {
+func (x *Executor) writeShare(ctx context.Context, dns DNS, s plans.State, w plans.Weights, a rollout.SetShare) error {
 	write := plans.WritesBetween(w, a.Want)[0]
 	primary, backup, _ := s.Pair(x.Plan.DNS.Line)
 	write.RecordID = primary.ID
@@ -84,12 +93,15 @@ func (x *Executor) writeShare(ctx context.Context, names, s plans.State, w plans
 	if most := max(a.Before.Share(), a.Want.Share()); !a.Force && expect.Share() > most {
 		return &conflictError{fmt.Sprintf("the next write would leave %s, %s for the primary, more than the %s asked for: somebody changed a weight", expect, expect.Share(), most)}
 	}
-	writeErr := x.Ports.DNS.Write(ctx, write)
+	if err := x.mayWrite(ctx); err != nil {
+		return err
+	}
+	writeErr := dns.Write(ctx, write)
 	if writeErr != nil && providers.KindOf(writeErr) != providers.Unknown {
 		return writeErr
 	}
 	for range readBackTries {
-		_, got, err := x.readWeights(ctx, names)
+		_, got, err := x.readWeights(ctx, dns, s)
 		if err != nil {
 			return err
 		}
@@ -121,19 +133,20 @@ func onTheWay(w, from, to plans.Weights) bool {
 
 // setTLS is the same for the other lever. It returns when the settings are accepted and read back; live is for handshakes to prove.
 func (x *Executor) setTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSettings, error) {
+	primary := x.levers(a.Force).Primary
 	for range maxLeverWrites {
-		s, err := x.Ports.Primary.Read(ctx)
+		s, err := primary.Read(ctx)
 		if err != nil {
 			return plans.TLSSettings{}, err
 		}
 		write, needed := plans.NextTLSWrite(s.TLS, a.Want)
 		if !needed {
-			return x.confirmTLS(ctx, a)
+			return x.confirmTLS(ctx, primary, a)
 		}
 		if !a.Force && !isTarget(s.TLS, a.Before) && !isTarget(s.TLS, a.Want) {
 			return plans.TLSSettings{}, &conflictError{fmt.Sprintf("the primary's TLS settings are %s; expected %s", s.TLS.Enabled, a.Before.Enabled)}
 		}
-		if err := x.writeTLS(ctx, write, a.Want); err != nil {
+		if err := x.writeTLS(ctx, primary, write, a.Want); err != nil {
 			return plans.TLSSettings{}, err
 		}
 	}
@@ -144,24 +157,27 @@ func isTarget(s plans.TLSSettings, t plans.TLSTarget) bool {
 	return s.Explicit != t.Absent && (t.Absent || s.Enabled == t.Enabled)
 }
 
-func (x *Executor) confirmTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSettings, error) {
+func (x *Executor) confirmTLS(ctx context.Context, primary TLSSetter, a rollout.SetTLS) (plans.TLSSettings, error) {
 	if err := x.Ports.Pause(ctx, confirmPause); err != nil {
 		return plans.TLSSettings{}, err
 	}
-	s, err := x.Ports.Primary.Read(ctx)
+	s, err := primary.Read(ctx)
 	if err == nil && !isTarget(s.TLS, a.Want) {
 		err = unknownState("the second read says "+s.TLS.Enabled.String()+" instead of "+a.Want.Enabled.String(), 1)
 	}
 	return s.TLS, err
 }
 
-func (x *Executor) writeTLS(ctx context.Context, w plans.TLSWrite, want plans.TLSTarget) error {
-	writeErr := x.Ports.Primary.SetTLS(ctx, w)
+func (x *Executor) writeTLS(ctx context.Context, primary TLSSetter, w plans.TLSWrite, want plans.TLSTarget) error {
+	if err := x.mayWrite(ctx); err != nil {
+		return err
+	}
+	writeErr := primary.SetTLS(ctx, w)
 	if writeErr != nil && providers.KindOf(writeErr) != providers.Unknown {
 		return writeErr
 	}
 	for range readBackTries {
-		s, err := x.Ports.Primary.Read(ctx)
+		s, err := primary.Read(ctx)
 		if err != nil {
 			return err
 		}
@@ -180,7 +196,7 @@ func (x *Executor) writeTLS(ctx context.Context, w plans.TLSWrite, want plans.TL
 
 // rehearse writes the present weight of a record that is on. It changes nothing, and shows that writing is permitted.
 func (x *Executor) rehearse(ctx context.Context, a rollout.Rehearse) error {
-	s, w, err := x.readWeights(ctx, named(a.Names))
+	s, w, err := x.readWeights(ctx, x.Ports.DNS, named(a.Names))
 	if err != nil {
 		return err
 	}
@@ -189,7 +205,17 @@ func (x *Executor) rehearse(ctx context.Context, a rollout.Rehearse) error {
 	if !w.PrimaryOn {
 		write = plans.DNSWrite{Leg: guardrails.Backup, RecordID: backup.ID, Action: plans.SetWeight, Weight: w.Backup}
 	}
+	if err := x.mayWrite(ctx); err != nil {
+		return err
+	}
 	return x.Ports.DNS.Write(ctx, write)
+}
+
+func (x *Executor) mayWrite(ctx context.Context) error {
+	if x.Ports.MayWrite == nil {
+		return nil
+	}
+	return x.Ports.MayWrite(ctx)
 }
 
 func unknownState(text string, tries int) error {

@@ -13,23 +13,23 @@ import (
 
 // The longest a command may take on the wall. The rollout repeats what is still needed.
 const (
-	readTimeout   = time.Minute
-	leverTimeout  = 3 * time.Minute
-	notifyTimeout = 10 * time.Second
-	endTimeout    = 5 * time.Second // for an older write to end once it was told to
+	readTimeout  = time.Minute
+	leverTimeout = 3 * time.Minute
+	endTimeout   = 5 * time.Second // for an older write to end once it was told to
 )
 
 // Live is the Inbox and the Starter of a run against real providers, or against the lab.
 type Live struct {
-	clock  plans.Clock
+	clock  *runClock
 	do     *Executor
 	log    *zap.Logger
 	events chan rollout.Event
 	wg     sync.WaitGroup
-	last   time.Time
+	next   rollout.Event // taken from events, and to be given out after what the clock did
 
 	mu     sync.Mutex
 	levers [2]lane // share, tls
+	said   outbox
 }
 
 // lane is the command under way on a lever.
@@ -39,11 +39,11 @@ type lane struct {
 }
 
 // NewLive returns a world for one run. ports.Now and ports.Pause are set by it, from the clock. Every command is logged with its answer.
-func NewLive(clock plans.Clock, plan *plans.Plan, ports Ports, log *zap.Logger) *Live {
-	l := &Live{clock: clock, log: log, events: make(chan rollout.Event, 64)}
-	ports.Now = func() time.Time { return clock.At(time.Now()) }
+func NewLive(id rollout.RunID, clock plans.Clock, plan *plans.Plan, ports Ports, log *zap.Logger) *Live {
+	l := &Live{clock: newRunClock(clock, wallAndSteady()), log: log, events: make(chan rollout.Event, 64)}
+	ports.Now = l.clock.now
 	ports.Pause = func(ctx context.Context, d time.Duration) error { return sleep(ctx, clock.WallDuration(d)) }
-	l.do = &Executor{Plan: plan, Ports: ports}
+	l.do = &Executor{Run: id, Plan: plan, Ports: ports}
 	return l
 }
 
@@ -60,17 +60,25 @@ func (l *Live) Order(ctx context.Context, e rollout.Event) {
 	l.wg.Go(func() { l.Post(ctx, e) })
 }
 
-// Next implements Inbox. Only the goroutine that drives the run may call it.
+// Next implements Inbox. Only the goroutine that drives the run may call it. A jump of the wall clock comes as an event of its own,
+// before the one that showed it.
 func (l *Live) Next(ctx context.Context) (time.Time, rollout.Event, error) {
-	select {
-	case e := <-l.events:
-		if at := l.clock.At(time.Now()).UTC().Round(0); at.After(l.last) {
-			l.last = at
+	e := l.next
+	l.next = nil
+	if e == nil {
+		select {
+		case e = <-l.events:
+		case <-ctx.Done():
+			return time.Time{}, nil, ctx.Err()
 		}
-		return l.last, e, nil
-	case <-ctx.Done():
-		return time.Time{}, nil, ctx.Err()
 	}
+	at, jump := l.clock.advance()
+	if j := jumped(jump); j != nil {
+		l.log.Warn("clock jumped", zap.Duration("by", jump))
+		l.next = e
+		e = j
+	}
+	return at.UTC(), e, nil
 }
 
 // Start implements Starter.
@@ -78,7 +86,7 @@ func (l *Live) Start(ctx context.Context, c rollout.Command) {
 	switch a := c.Action.(type) {
 	case rollout.Wake:
 		l.wg.Go(func() {
-			if sleep(ctx, time.Until(l.clock.Wall(a.At))) == nil {
+			if l.clock.until(ctx, a.At) == nil {
 				l.Post(ctx, rollout.TimerFired{ID: c.ID})
 			}
 		})
@@ -87,11 +95,7 @@ func (l *Live) Start(ctx context.Context, c rollout.Command) {
 	case rollout.SetTLS:
 		l.startLever(ctx, 1, c)
 	case rollout.Notify:
-		l.wg.Go(func() { // the last words of a run are said after its context has ended
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
-			defer cancel()
-			l.Post(ctx, l.carryOut(limited, c))
-		})
+		l.say(ctx, c)
 	case rollout.ReadState, rollout.Handshake, rollout.Resolve, rollout.FetchMinutes, rollout.Rehearse, rollout.Call:
 		l.wg.Go(func() {
 			limited, cancel := context.WithTimeout(ctx, readTimeout)
@@ -142,6 +146,23 @@ func (l *Live) startLever(ctx context.Context, which int, c rollout.Command) {
 			l.Post(ctx, e)
 		}
 	})
+}
+
+// endWrites ends what the levers are doing, and waits for it: an ended run writes nothing.
+func (l *Live) endWrites() {
+	l.mu.Lock()
+	levers := l.levers
+	l.mu.Unlock()
+	for _, lane := range levers {
+		if lane.done == nil {
+			continue
+		}
+		lane.cancel()
+		select {
+		case <-lane.done:
+		case <-time.After(endTimeout):
+		}
+	}
 }
 
 // Wait waits for everything that was started. Call it after Drive has returned; cancel the context first to end what is under way.

@@ -39,7 +39,7 @@ func TestANewerWriteEndsTheOlderOneFirst(t *testing.T) {
 		p := ports(c)
 		slow := slowDNS{records{c}, make(chan error, 4)}
 		p.DNS = slow
-		l := engine.NewLive(plans.Clock{}, plan, p, zap.NewNop())
+		l := engine.NewLive("run", plans.Clock{}, plan, p, zap.NewNop())
 		l.Start(ctx, rollout.Command{ID: 1, Action: rollout.SetShare{Names: names, Want: tenth, Before: origin}})
 		synctest.Wait()
 		began := time.Now()
@@ -63,7 +63,7 @@ func TestWakesComeInTheRunsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Date(2021, 6, 24, 18, 0, 0, 0, time.UTC)
-		l := engine.NewLive(plans.Clock{Epoch: time.Now(), Start: start, Speed: 60}, plan, ports(newCloud()), zap.NewNop())
+		l := engine.NewLive("run", plans.Clock{Epoch: time.Now(), Start: start, Speed: 60}, plan, ports(newCloud()), zap.NewNop())
 		began := time.Now()
 		l.Start(ctx, rollout.Command{ID: 1, Action: rollout.Wake{At: start.Add(10 * time.Minute)}})
 		l.Start(ctx, rollout.Command{ID: 2, Action: rollout.Wake{At: start.Add(-time.Minute)}})

@@ -40,26 +40,37 @@ type (
 	Resolver interface {
 		Resolve(ctx context.Context, primary, backup string, n int) ([]plans.Answers, error)
 	}
-	// Notifier tells a person.
+	// Notifier tells a person. A message may come more than once, with the same key.
 	Notifier interface {
-		Notify(ctx context.Context, u rollout.Urgency, text string) error
+		Notify(ctx context.Context, key Key, u rollout.Urgency, text string) error
 	}
-	// Caller asks a webhook; a status other than expect is an error.
+	// Caller asks a webhook; a status other than expect is an error. It may be asked more than once, with the same key.
 	Caller interface {
-		Call(ctx context.Context, url string, expect int) error
+		Call(ctx context.Context, key Key, url string, expect int) error
 	}
 )
 
-// Ports are all of them. Every one must be set.
+// Key tells the acts of all runs apart: run and command, as "cdn-20210624T180000Z-3f9a1c/42". Whoever receives it twice has been told once.
+type Key string
+
+// Levers are what a run writes.
+type Levers struct {
+	Primary TLSSetter
+	DNS     DNS
+}
+
+// Ports are all of them. Every one must be set, except WayBack and MayWrite.
 type Ports struct {
-	Primary  TLSSetter
+	Levers
+	WayBack  *Levers // the same two for the way back, when its calls go before others'; nil: Levers
 	Backup   CDN
-	DNS      DNS
 	Sources  map[string]Metrics // by the name in the plan
 	Prober   Prober
 	Resolver Resolver
 	Notifier Notifier
 	Caller   Caller
+	// MayWrite is asked before each write to a cloud: an error means that nobody knows whether this process may still act. nil: it may.
+	MayWrite func(ctx context.Context) error
 	// Now is the run's time. Pause waits for a time of the run, and fails when ctx ends.
 	Now   func() time.Time
 	Pause func(ctx context.Context, d time.Duration) error

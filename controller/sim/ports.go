@@ -22,7 +22,7 @@ func (w *World) ports() engine.Ports {
 		sources[s.Name] = source{w, view, s.Type == "alicloud"}
 	}
 	return engine.Ports{
-		Primary: primary{w}, Backup: backup{w}, DNS: records{w}, Sources: sources, Prober: prober{w}, Resolver: resolver{w},
+		Levers: engine.Levers{Primary: primary{w}, DNS: records{w}}, Backup: backup{w}, Sources: sources, Prober: prober{w}, Resolver: resolver{w},
 		Notifier: silent{}, Caller: silent{},
 		Now: func() time.Time { return w.cursor },
 		Pause: func(ctx context.Context, d time.Duration) error {
@@ -146,7 +146,7 @@ func (r resolver) Resolve(_ context.Context, _, _ string, n int) (as []plans.Ans
 type silent struct{}
 
 // Notify implements engine.Notifier.
-func (silent) Notify(context.Context, rollout.Urgency, string) error { return nil }
+func (silent) Notify(context.Context, engine.Key, rollout.Urgency, string) error { return nil }
 
 // Call implements engine.Caller.
-func (silent) Call(context.Context, string, int) error { return nil }
+func (silent) Call(context.Context, engine.Key, string, int) error { return nil }

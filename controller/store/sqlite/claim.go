@@ -18,11 +18,12 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		now := time.Now()
 		for _, key := range keys {
-			epoch, err := s.free(ctx, tx, key, holder, now)
+			last, err := s.free(ctx, tx, key, holder, now)
 			if err != nil {
 				return err
 			}
-			c.Epoch = max(c.Epoch, epoch+1)
+			c.Epoch = max(c.Epoch, last.Epoch+1)
+			c.Lapsed = c.Lapsed || last.Epoch > 0 && !released(last)
 		}
 		for _, key := range keys {
 			_, err := tx.ExecContext(ctx, `INSERT INTO claim (key, holder, epoch, since, until) VALUES (?, ?, ?, ?, ?)
@@ -40,21 +41,28 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 	return c, nil
 }
 
-// free returns the key's last epoch, or a HeldError.
-func (s *Store) free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (int64, error) {
-	var who string
-	var epoch, since, until int64
-	err := tx.QueryRowContext(ctx, `SELECT holder, epoch, since, until FROM claim WHERE key = ?`, key).Scan(&who, &epoch, &since, &until)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 0, nil
-	case err != nil:
-		return 0, err
-	case who != holder && until > now.UnixMilli():
-		return 0, &store.HeldError{Key: key, Holder: who, Since: time.UnixMilli(since), Until: time.UnixMilli(until)}
+// free returns who had the key last, or a HeldError.
+func (s *Store) free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (store.Held, error) {
+	h := store.Held{Key: key}
+	var since, until int64
+	err := tx.QueryRowContext(ctx, `SELECT holder, epoch, since, until FROM claim WHERE key = ?`, key).Scan(&h.Holder, &h.Epoch, &since, &until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, nil
 	}
-	return epoch, nil
+	h.Since, h.Until = time.UnixMilli(since), time.UnixMilli(until)
+	if err == nil && h.Holder != holder && until > now.UnixMilli() {
+		return h, &store.HeldError{Held: h}
+	}
+	return h, err
 }
+
+// A released claim's time is 0, that of one whose holder was evicted is 1: both are long past.
+const (
+	atRelease  = 0
+	atEviction = 1
+)
+
+func released(h store.Held) bool { return h.Until.UnixMilli() == atRelease }
 
 // Renew extends a claim that still stands.
 func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) error {
@@ -79,7 +87,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) err
 func (s *Store) Release(ctx context.Context, c store.Claim) error {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		for _, key := range c.Keys {
-			if _, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0 WHERE key = ? AND holder = ? AND epoch = ?`, key, c.Holder, c.Epoch); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE claim SET until = ? WHERE key = ? AND holder = ? AND epoch = ?`, atRelease, key, c.Holder, c.Epoch); err != nil {
 				return err
 			}
 		}
@@ -98,7 +106,7 @@ func stands(ctx context.Context, tx *sql.Tx, c store.Claim) error {
 		var holder string
 		var epoch, until int64
 		err := tx.QueryRowContext(ctx, `SELECT holder, epoch, until FROM claim WHERE key = ?`, key).Scan(&holder, &epoch, &until)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && (holder != c.Holder || epoch != c.Epoch || until == 0) {
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (holder != c.Holder || epoch != c.Epoch || until <= atEviction) {
 			return store.ErrFenced
 		}
 		if err != nil {
@@ -123,10 +131,55 @@ func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
+// Claims returns what is held now, sorted by key.
+func (s *Store) Claims(ctx context.Context) ([]store.Held, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT key, holder, epoch, since, until FROM claim WHERE until > ? ORDER BY key`, time.Now().UnixMilli())
+	if err != nil {
+		return nil, fmt.Errorf("list claims: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var all []store.Held
+	for rows.Next() {
+		var h store.Held
+		var since, until int64
+		if err := rows.Scan(&h.Key, &h.Holder, &h.Epoch, &since, &until); err != nil {
+			return nil, fmt.Errorf("list claims: %w", err)
+		}
+		h.Since, h.Until = time.UnixMilli(since), time.UnixMilli(until)
+		all = append(all, h)
+	}
+	return all, rows.Err()
+}
+
+// RenewAll renews many claims in one transaction. What it returns for each is nil or ErrFenced.
+func (s *Store) RenewAll(ctx context.Context, claims []store.Claim, ttl time.Duration) ([]error, error) {
+	each := make([]error, len(claims))
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		until := time.Now().Add(ttl).UnixMilli()
+		for i, c := range claims {
+			each[i] = nil
+			for _, key := range c.Keys {
+				res, err := tx.ExecContext(ctx, `UPDATE claim SET until = ? WHERE key = ? AND holder = ? AND epoch = ? AND until > ?`, until, key, c.Holder, c.Epoch, atEviction)
+				if err != nil {
+					return err
+				}
+				if n, err := res.RowsAffected(); err != nil || n == 0 {
+					each[i] = store.ErrFenced
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("renew %d claims: %w", len(claims), err)
+	}
+	return each, nil
+}
+
 // Evict ends the claim on a key whose process is known to be gone: whoever has the file's lock knows that of everybody else.
 func (s *Store) Evict(ctx context.Context, key string) error {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0 WHERE key = ?`, key)
+		_, err := tx.ExecContext(ctx, `UPDATE claim SET until = ? WHERE key = ?`, atEviction, key)
 		return err
 	})
 	if err != nil {

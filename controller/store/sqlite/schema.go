@@ -6,7 +6,11 @@ CREATE TABLE IF NOT EXISTS run (
 	id      TEXT PRIMARY KEY,
 	domain  TEXT NOT NULL,
 	name    TEXT NOT NULL,
-	started TEXT NOT NULL
+	started TEXT NOT NULL,
+	keys    TEXT NOT NULL, -- JSON
+	seq     INTEGER NOT NULL, -- of the last record
+	hash    TEXT NOT NULL,
+	ended   INTEGER NOT NULL -- the phase; 0: not noted
 ) STRICT;
 CREATE TABLE IF NOT EXISTS event (
 	run   TEXT    NOT NULL REFERENCES run(id),

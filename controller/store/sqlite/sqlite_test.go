@@ -83,11 +83,12 @@ func TestDamageIsFound(t *testing.T) {
 		seq               uint64
 	}{
 		{"a flipped byte in a record", `UPDATE event SET body = replace(body, 'no answer', 'NO answer') WHERE seq = 4`, "hash chain", 4},
-		{"a record that is gone", `DELETE FROM event WHERE seq = 3`, "missing", 4},
-		{"a torn record", `UPDATE event SET body = substr(body, 1, 20) WHERE seq = 7`, "decode", 7},
+		{"a record that is gone", `DELETE FROM event WHERE seq = 3`, "missing", 3},
+		{"the last record is gone", `DELETE FROM event WHERE seq = 9`, "the end is not", 9},
+		{"a torn record", `UPDATE event SET body = substr(body, 1, 20) WHERE seq = 7`, "hash chain", 7},
 		{"rows that are gone", `DELETE FROM minutes`, "rows are gone", 3},
 		{"rows that were changed", `UPDATE minutes SET body = replace(body, '100', '101')`, "rows are not those", 3},
-		{"a record of a newer release", `UPDATE event SET body = replace(body, 'timer_fired', 'new_event') WHERE seq = 5`, "newer", 5},
+		{"a record of a newer release", `UPDATE event SET body = replace(body, 'timer_fired', 'new_event') WHERE seq = 5`, "hash chain", 5},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestDamageIsFound(t *testing.T) {
 				}
 			}
 			damage(t, path, test.damage)
-			_, err = s.Read(t.Context(), "run")
+			_, err = store.Read(t.Context(), s, "run")
 			bad, ok := errors.AsType[*store.CorruptError](err)
 			if !ok || bad.Seq != test.seq || !strings.Contains(bad.Why, test.why) {
 				t.Errorf("want damage at record %d (%s), got %v", test.seq, test.why, err)
@@ -113,7 +114,7 @@ func TestDamageIsFound(t *testing.T) {
 }
 
 // A journal whose rows lie elsewhere can still be read up to the first gap, and the gaps are named. Rows that were changed are damage.
-func TestReadKeptNamesWhatIsMissing(t *testing.T) {
+func TestRecordsNameWhatIsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
 	s := open(t, path)
 	c, err := s.Claim(t.Context(), []string{"x"}, "a", 1<<40)
@@ -125,11 +126,12 @@ func TestReadKeptNamesWhatIsMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, missing, err := s.ReadKept(t.Context(), "run"); err != nil || len(missing) > 0 {
-		t.Fatalf("a whole journal: missing %v, %v", missing, err)
-	}
 	damage(t, path, `DELETE FROM minutes`)
-	records, missing, err := s.ReadKept(t.Context(), "run")
+	j, err := s.Load(t.Context(), "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, missing, err := j.Records()
 	if err != nil || len(records) != 9 || len(missing) == 0 || missing[0] != 3 {
 		t.Errorf("want 9 records and the rows of 3 missing, got %d, %v, %v", len(records), missing, err)
 	}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/store"
+	"github.com/tlsroll/tlsroll/plans"
+)
+
+// Supervisor carries many runs in one process, each in a session of its own. It goes on with every run of the store that nobody holds:
+// those of this process's earlier life, and those of another controller that died or froze. All fields must be set, except Watch.
+// Its methods may be called by several goroutines.
+type Supervisor struct {
+	Store   store.Store
+	Holder  string // names this process in claims
+	TTL     time.Duration
+	Clock   plans.Clock
+	Log     *zap.Logger
+	Connect func(p *plans.Plan, permit func(context.Context) error) (Ports, error)
+	Tell    func(rollout.Urgency, string)
+	Tool    string // version, for Resumed
+	Watch   func(before, after rollout.Run, rec rollout.Record)
+
+	mu       sync.Mutex
+	carried  map[rollout.RunID]*carried
+	sessions sync.WaitGroup
+}
+
+// carried is a run that this process has.
+type carried struct {
+	lease   *Lease
+	session *Session // nil until it is open
+	stop    context.CancelCauseFunc
+}
+
+// ErrNotHere means that this process does not carry the run.
+var ErrNotHere = errors.New("the run is not carried by this process")
+
+// Run carries what it finds until ctx ends, and waits for its sessions. It looks for runs that nobody holds as often as it renews claims,
+// so that one whose controller died goes on within the length of a claim and one look.
+func (s *Supervisor) Run(ctx context.Context) error {
+	defer s.sessions.Wait()
+	every := s.TTL / renewPart
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := s.adopt(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("look for runs", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			s.renew(ctx)
+		}
+	}
+}
+
+// Start begins a run of a plan. It fails with a *store.HeldError when somebody works on its domain or record.
+func (s *Supervisor) Start(ctx context.Context, p *plans.Plan, first rollout.Started) error {
+	lease, err := Take(ctx, s.Store, store.Keys(p), s.Holder, s.TTL)
+	if err != nil {
+		return err
+	}
+	return s.carry(ctx, lease, rollout.Run{}, p, first.Run, first)
+}
+
+// Order gives a run an event: what a person orders. It fails with ErrNotHere when another process has the run.
+func (s *Supervisor) Order(ctx context.Context, id rollout.RunID, e rollout.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.carried[id]
+	if c == nil || c.session == nil {
+		return fmt.Errorf("order for run %s: %w", id, ErrNotHere)
+	}
+	c.session.Order(ctx, e)
+	return nil
+}
+
+// Runs are the runs that this process carries, sorted.
+func (s *Supervisor) Runs() []rollout.RunID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []rollout.RunID
+	for id := range s.carried {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// adopt takes the runs that have not ended and that nobody holds.
+func (s *Supervisor) adopt(ctx context.Context) error {
+	runs, err := s.Store.List(ctx)
+	if err != nil {
+		return err
+	}
+	held, err := s.held(ctx)
+	if err != nil {
+		return err
+	}
+	for _, known := range runs {
+		if known.Ended != 0 || s.has(known.ID) || slices.ContainsFunc(known.Keys, func(k string) bool { return held[k] }) {
+			continue
+		}
+		if err := s.adoptOne(ctx, known); err != nil && ctx.Err() == nil {
+			s.Log.Error("go on with run", zap.String("run", string(known.ID)), zap.Error(err))
+		}
+	}
+	return nil
+}
+
+// held are the keys that somebody holds.
+func (s *Supervisor) held(ctx context.Context) (map[string]bool, error) {
+	claims, err := s.Store.Claims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string]bool{}
+	for _, c := range claims {
+		held[c.Key] = true
+	}
+	return held, nil
+}
+
+func (s *Supervisor) adoptOne(ctx context.Context, known store.Run) error {
+	lease, err := Take(ctx, s.Store, known.Keys, s.Holder, s.TTL)
+	if _, taken := errors.AsType[*store.HeldError](err); taken {
+		return nil // another controller was quicker
+	}
+	if err != nil {
+		return err
+	}
+	records, err := store.Read(ctx, s.Store, known.ID)
+	if err != nil {
+		return errors.Join(err, lease.Release(ctx))
+	}
+	run := rollout.Replay(records)
+	return s.carry(ctx, lease, run, run.Plan, run.ID, rollout.Resumed{Actor: s.Holder, Tool: s.Tool})
+}
+
+// carry opens a session for a run and lets it go on in the background. It releases the lease when it ends or cannot begin.
+func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run, p *plans.Plan, id rollout.RunID, first rollout.Event) error {
+	ports, err := s.Connect(p, lease.MayWrite)
+	if err != nil {
+		return errors.Join(err, lease.Release(parent))
+	}
+	ctx, stop := context.WithCancelCause(parent)
+	c := &carried{lease: lease, stop: stop}
+	c.session = &Session{Store: s.Store, Lease: lease, ID: id, Plan: p, Ports: ports, Clock: s.Clock, Log: s.Log.With(zap.String("run", string(id))), Tell: s.Tell, Watch: s.Watch}
+	c.session.Open()
+	s.add(id, c)
+	s.sessions.Go(func() {
+		defer s.drop(id)
+		defer stop(nil)
+		run, err := c.session.Run(ctx, run, first)
+		if err != nil && parent.Err() == nil {
+			s.Log.Error("run is not carried any more", zap.String("run", string(id)), zap.String("live", run.Live()), zap.Error(err))
+		}
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil { //nolint:contextcheck // a release at the end is worth the wait
+			s.Log.Warn("release claim", zap.String("run", string(id)), zap.Error(err))
+		}
+	})
+	return nil
+}
+
+func (s *Supervisor) add(id rollout.RunID, c *carried) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carried == nil {
+		s.carried = map[rollout.RunID]*carried{}
+	}
+	s.carried[id] = c
+}
+
+func (s *Supervisor) drop(id rollout.RunID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.carried, id)
+}
+
+func (s *Supervisor) has(id rollout.RunID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.carried[id] != nil
+}
+
+// renew renews every lease, and ends the sessions whose lease is lost.
+func (s *Supervisor) renew(ctx context.Context) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.carried))
+	s.mu.Unlock()
+	leases := make([]*Lease, len(all))
+	for i, c := range all {
+		leases[i] = c.lease
+	}
+	for i, err := range renewAll(ctx, leases) {
+		if errors.Is(err, store.ErrFenced) {
+			all[i].stop(err)
+		}
+	}
+}
