@@ -8,21 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
+	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/plans"
 )
 
 type applyOptions struct {
-	io      stdio
-	file    string
-	local   bool
-	store   string
-	log     string
-	again   bool
-	resume  bool
-	output  string
-	speed   float64
-	epoch   string
-	virtual string
+	io       stdio
+	file     string
+	local    bool
+	store    *string
+	log      string
+	again    bool
+	resume   bool
+	standby  bool
+	claimTTL time.Duration
+	output   string
+	speed    float64
+	epoch    string
+	virtual  string
 }
 
 func newApply(io stdio) *cobra.Command {
@@ -39,9 +42,11 @@ The first Ctrl-C holds the run where it is; another one, a second later, aborts 
 	output := outputFlag(cmd, "lines", "json")
 	f := cmd.Flags()
 	f.BoolVar(&o.local, "local", false, "run in this process (this release has no daemon yet, so the flag is required)")
-	f.StringVar(&o.store, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
+	o.store = storeFlag(cmd)
 	f.StringVar(&o.log, "log", "", "append a log of every command to this file, as JSON lines")
 	f.BoolVar(&o.again, "again", false, "start another run although the last one of this plan has ended")
+	f.BoolVar(&o.standby, "standby", false, "while another process works on the domain: wait, and go on with its run when it stops or dies")
+	f.DurationVar(&o.claimTTL, "claim-ttl", engine.LeaseTTL, "how long the claim on the domain outlives this process; one call to a cloud takes a third of it at most")
 	f.BoolVar(&o.resume, "resume", false, "when going on with a run that a person or drift holds: end the hold")
 	f.Float64Var(&o.speed, "speed", 0, "lab only: run seconds a wall second, as tlsroll lab prints it")
 	f.StringVar(&o.epoch, "clock-epoch", "", "lab only: wall instant of the lab's clock (RFC 3339)")
@@ -56,6 +61,9 @@ The first Ctrl-C holds the run where it is; another one, a second later, aborts 
 func runApply(cmd *cobra.Command, o applyOptions) error {
 	if !o.local {
 		return usage(errors.New("apply needs --local: this release has no daemon"))
+	}
+	if o.claimTTL < engine.MinLeaseTTL {
+		return usage(fmt.Errorf("--claim-ttl %s: the shortest is %s", o.claimTTL, engine.MinLeaseTTL))
 	}
 	plan, err := loadPlan(o.io, o.file)
 	if err != nil {
@@ -73,12 +81,13 @@ func runApply(cmd *cobra.Command, o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	path, err := storePath(o.io, o.store)
+	path, err := storePath(o.io, *o.store)
 	if err != nil {
 		return err
 	}
 	lines := view.NewLines(o.talkTo(), plan.Location())
-	l := local{io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log, again: o.again, resume: o.resume}
+	l := local{io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log, again: o.again, resume: o.resume,
+		standby: o.standby, claimTTL: o.claimTTL}
 	run, err := l.do(cmd.Context())
 	if err != nil {
 		return err

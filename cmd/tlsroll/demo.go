@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
+	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
@@ -107,7 +108,7 @@ func runDemo(cmd *cobra.Command, io stdio, o labOptions, storeFlag string, order
 	lines := view.NewLines(talk, plan.Location())
 	lines.Talk(fmt.Sprintf("lab on 127.0.0.1, fault %s, %g run seconds a second; plan %s through the real SDKs", o.fault, o.speed, plan.Name))
 	began := time.Now()
-	run, err := (&local{io: io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, order: order}).do(cmd.Context())
+	run, err := (&local{io: io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, order: order, claimTTL: engine.LeaseTTL}).do(cmd.Context())
 	if err != nil {
 		return err
 	}

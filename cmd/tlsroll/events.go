@@ -14,23 +14,21 @@ import (
 )
 
 func newEvents(io stdio) *cobra.Command {
-	var at string
 	var verify, again bool
 	cmd := &cobra.Command{
 		Use:   "events [RUN]",
 		Short: "Print a run's journal; without a run, the latest one's",
 		Args:  cobra.MaximumNArgs(1),
 	}
-	output := outputFlag(cmd, "lines", "json")
-	cmd.Flags().StringVar(&at, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
+	output, at := outputFlag(cmd, "lines", "json"), storeFlag(cmd)
 	cmd.Flags().BoolVar(&verify, "verify", false, "only check numbers, hash chain and digests")
 	cmd.Flags().BoolVar(&again, "rejudge", false, "judge the stored minutes again and compare with what was decided")
 	cmd.MarkFlagsMutuallyExclusive("verify", "rejudge")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if again {
-			return rejudge(cmd.Context(), io, at, args, *output)
+			return rejudge(cmd.Context(), io, *at, args, *output)
 		}
-		records, err := readRun(cmd.Context(), io, at, args)
+		records, err := readRun(cmd.Context(), io, *at, args)
 		switch {
 		case err != nil:
 			return err
@@ -46,16 +44,14 @@ func newEvents(io stdio) *cobra.Command {
 }
 
 func newStatus(io stdio) *cobra.Command {
-	var at string
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show where a run is: its steps, the four weights, its guardrails; without a run, the latest one",
 		Args:  cobra.MaximumNArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
-	cmd.Flags().StringVar(&at, "store", "", "journal: sqlite:PATH (default a file in the state directory)")
+	output, at := outputFlag(cmd, "text", "json"), storeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		records, err := readRun(cmd.Context(), io, at, args)
+		records, err := readRun(cmd.Context(), io, *at, args)
 		if err != nil {
 			return err
 		}
@@ -63,7 +59,7 @@ func newStatus(io stdio) *cobra.Command {
 		if *output == "json" {
 			return view.RunJSON(io.out, run)
 		}
-		path, err := storePath(io, at)
+		path, err := storePath(io, *at)
 		if err != nil {
 			return err
 		}
@@ -83,19 +79,18 @@ func readRun(ctx context.Context, io stdio, at string, args []string) ([]rollout
 		return nil, err
 	}
 	defer s.Close() //nolint:errcheck // only read
-	records, err := s.Read(ctx, id)
+	records, err := store.Read(ctx, s, id)
 	return records, unknownRun(err)
 }
 
 // openRun opens the store and finds the run that is named, or the latest. The caller closes the store.
-func openRun(ctx context.Context, io stdio, at string, args []string) (s *sqlite.Store, id rollout.RunID, err error) {
+func openRun(ctx context.Context, io stdio, at string, args []string) (s openedStore, id rollout.RunID, err error) {
 	path, err := storePath(io, at)
 	if err != nil {
 		return nil, "", err
 	}
-	s, err = sqlite.OpenReadOnly(ctx, path)
-	if err != nil {
-		return nil, "", &exitError{code: exitPrecondition, err: err, hint: "nothing was run with this store yet, or --store names another file"}
+	if s, err = readStore(ctx, path); err != nil {
+		return nil, "", err
 	}
 	if len(args) > 0 {
 		return s, rollout.RunID(args[0]), nil

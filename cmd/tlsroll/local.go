@@ -8,14 +8,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -24,30 +21,26 @@ import (
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/schedule"
 	"github.com/tlsroll/tlsroll/controller/store"
-	"github.com/tlsroll/tlsroll/controller/store/sqlite"
 	"github.com/tlsroll/tlsroll/plans"
 )
 
-// A claim outlives its process by claimTTL at most; reference measurements advise against less than 30 s.
-const (
-	claimTTL     = 30 * time.Second
-	claimRenewal = 5 * time.Second
-	journalPause = 5 * time.Second
-	abortAfter   = time.Second // a second Ctrl-C counts from then on: wrappers send it twice
-)
+const abortAfter = time.Second // a second Ctrl-C counts from then on: wrappers send it twice
 
 // local runs a plan in this process.
 type local struct {
 	io    stdio
 	plan  *plans.Plan
 	clock plans.Clock
-	store string // path
+	store string // as --store says
 	// watch is told of every turn.
 	watch func(before, after rollout.Run, rec rollout.Record)
 	tell  func(rollout.Urgency, string)
 	talk  func(string) // about the process itself
 	log   string       // file for the log; "" is none
 	again bool         // start another run although the last one of this plan has ended
+	// standby waits until whoever works on the domain stops or dies, and then goes on with his run.
+	standby  bool
+	claimTTL time.Duration
 	// resume ends a hold that a person or drift began, when an unfinished run is gone on with.
 	resume bool
 	// order looks at every turn and may give an order, as a person would; nil never does.
@@ -56,170 +49,190 @@ type local struct {
 
 // do starts or resumes the run, and returns it at its end.
 func (l *local) do(ctx context.Context) (rollout.Run, error) {
-	s, err := sqlite.Open(ctx, l.store)
+	waiting := l.talk
+	if !l.standby {
+		waiting = nil
+	}
+	s, err := openStore(ctx, l.store, waiting)
 	if err != nil {
-		if _, locked := errors.AsType[*sqlite.LockedError](err); locked {
-			return rollout.Run{}, &exitError{code: exitPrecondition, err: err}
-		}
 		return rollout.Run{}, err
 	}
 	defer s.Close() //nolint:errcheck // every record is durable already
-	run, err := l.earlier(ctx, s)
-	if err != nil || run.End != nil {
+	lease, err := l.take(ctx, s, waiting)
+	if err != nil {
+		return rollout.Run{}, err
+	}
+	defer lease.Release(context.WithoutCancel(ctx)) //nolint:errcheck // it runs out by itself
+	log, err := openLog(l.log)
+	if err != nil {
+		return rollout.Run{}, err
+	}
+	defer log.Sync() //nolint:errcheck // the journal is the record; the log is a help
+	c := carrier{local: l, store: s, lease: lease, log: log}
+	run, over, err := c.earlier(ctx)
+	if err != nil || over {
 		return run, err
 	}
-	claim, err := l.claim(ctx, s)
-	if err != nil {
-		return rollout.Run{}, err
-	}
-	defer s.Release(context.WithoutCancel(ctx), claim) //nolint:errcheck // it runs out by itself
-	return l.drive(ctx, s, claim, run)
+	return c.carry(ctx, run)
 }
 
-// earlier returns the run to go on with, the last one of this plan when it has ended and had touched something, or a zero run: then
-// another one is started.
-func (l *local) earlier(ctx context.Context, s *sqlite.Store) (rollout.Run, error) {
-	runs, err := s.List(ctx)
+// take claims the plan's domain and record.
+func (l *local) take(ctx context.Context, s openedStore, waiting func(string)) (*engine.Lease, error) {
+	host, _ := os.Hostname()
+	var nonce [4]byte
+	_, _ = rand.Read(nonce[:]) // never fails
+	holder := fmt.Sprintf("pid %d on %s (%s)", os.Getpid(), host, hex.EncodeToString(nonce[:]))
+	for told := false; ; {
+		lease, err := engine.Take(ctx, s, store.Keys(l.plan), holder, l.claimTTL)
+		held, ok := errors.AsType[*store.HeldError](err)
+		if !ok {
+			return lease, err
+		}
+		if file, ok := s.(interface {
+			Evict(ctx context.Context, key string) error
+		}); ok {
+			// The file's lock is ours, so whoever held a claim in it is gone, and what is left of the claim holds nobody up.
+			if err := file.Evict(ctx, held.Key); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if waiting == nil {
+			return nil, &exitError{code: exitPrecondition, err: err, hint: "wait for it, or start with --standby, which takes over when it stops"}
+		}
+		if !told {
+			told = true
+			waiting("standing by: " + held.Error())
+		}
+		if err := pause(ctx, standbyPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// carrier is a local run with what it needs to be carried out.
+type carrier struct {
+	*local
+	store openedStore
+	lease *engine.Lease
+	log   *zap.Logger
+}
+
+// earlier returns the run to go on with, the last one of this plan when it has ended and had touched something (over is true then), or a
+// zero run: then another one is started. What ended runs have to tell still is told.
+func (c carrier) earlier(ctx context.Context) (run rollout.Run, over bool, err error) {
+	runs, err := c.store.List(ctx)
 	if err != nil {
-		return rollout.Run{}, err
+		return rollout.Run{}, false, err
 	}
 	for _, known := range runs {
-		if known.Domain != l.plan.Domain {
+		if known.Domain != c.plan.Domain {
 			continue
 		}
-		records, err := s.Read(ctx, known.ID)
+		records, err := store.Read(ctx, c.store, known.ID)
 		if err != nil {
-			return rollout.Run{}, err
+			return rollout.Run{}, false, err
 		}
 		run := rollout.Replay(records)
+		if run.End != nil && known.Ended == 0 {
+			if run, err = c.carry(ctx, run); err != nil {
+				return run, false, err
+			}
+		}
 		switch {
-		case run.End != nil && run.Touched && !l.again && run.Digest == plans.Digest(l.plan):
-			l.talk(fmt.Sprintf("run %s of this plan has ended: %s, %s; --again starts another one", run.ID, run.End.Phase, run.End.Why))
-			return run, nil
+		case run.End != nil && run.Touched && !c.again && run.Digest == plans.Digest(c.plan):
+			c.talk(fmt.Sprintf("run %s of this plan has ended: %s, %s; --again starts another one", run.ID, run.End.Phase, run.End.Why))
+			return run, true, nil
 		case run.End != nil:
 			continue
-		case run.Digest != plans.Digest(l.plan):
-			return rollout.Run{}, &exitError{
+		case run.Digest != plans.Digest(c.plan):
+			return rollout.Run{}, false, &exitError{
 				code: exitPrecondition,
 				err:  fmt.Errorf("run %s of another plan for %s is not finished: %s", run.ID, run.Plan.Domain, run.Live()),
 				hint: "apply the plan it was started with to go on with it; tlsroll status " + string(run.ID) + " shows it",
 			}
 		}
-		l.plan = run.Plan
-		l.talk(fmt.Sprintf("resuming run %s after record %d, %s", run.ID, run.Seq, run.Phase()))
-		return run, nil
+		c.plan = run.Plan
+		c.talk(fmt.Sprintf("resuming run %s after record %d, %s", run.ID, run.Seq, run.Phase()))
+		return run, false, nil
 	}
-	return rollout.Run{}, nil
+	return rollout.Run{}, false, nil
 }
 
-func (l *local) claim(ctx context.Context, s *sqlite.Store) (store.Claim, error) {
-	host, _ := os.Hostname()
-	var nonce [4]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	holder := fmt.Sprintf("pid %d on %s (%s)", os.Getpid(), host, hex.EncodeToString(nonce[:]))
-	keys := []string{"domain:" + l.plan.Domain, "record:" + l.plan.DNS.Record + "." + l.plan.DNS.Zone}
-	for {
-		// The file's lock is ours, so whoever held a claim in it is gone, and what is left of the claim holds nobody up.
-		c, err := s.Claim(ctx, keys, holder, claimTTL)
-		held, ok := errors.AsType[*store.HeldError](err)
-		if !ok {
-			return c, err
-		}
-		if err := s.Evict(ctx, held.Key); err != nil {
-			return c, err
-		}
-	}
-}
-
-// drive hands everything to the engine.
-func (l *local) drive(parent context.Context, s *sqlite.Store, claim store.Claim, run rollout.Run) (rollout.Run, error) {
-	c, err := connect(l.io, l.plan, l.clock, l.tell)
+// carry hands everything to the engine.
+func (c carrier) carry(parent context.Context, run rollout.Run) (rollout.Run, error) {
+	conn, err := connect(c.io, c.plan, c.clock, wiring{tell: c.tell, permit: c.lease.MayWrite, timeout: engine.CallTimeout(c.claimTTL)})
 	if err != nil {
 		return run, &exitError{code: exitInvalid, err: err}
 	}
-	log, err := openLog(l.log)
-	if err != nil {
-		return run, err
-	}
-	defer log.Sync() //nolint:errcheck // the journal is the record; the log is a help
 	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
-	live := engine.NewLive(l.clock, l.plan, c.ports, log)
-	defer live.Wait()
-	id, first, err := l.first(ctx, c, run)
+	id, first, err := c.first(ctx, conn, run)
 	if err != nil {
 		return run, err
 	}
-	live.Post(ctx, first)
-	if l.resume && run.Plan != nil {
-		live.Order(ctx, rollout.ResumeOrdered{Actor: actor(l.io), Reason: "apply --resume"})
+	session := &engine.Session{
+		Store: c.store, Lease: c.lease, ID: id, Plan: c.plan, Ports: conn.ports, Clock: c.clock, Log: c.log, Tell: c.tell,
 	}
+	session.Watch = func(before, after rollout.Run, rec rollout.Record) {
+		c.watch(before, after, rec)
+		if c.order == nil {
+			return
+		}
+		if e := c.order(after); e != nil {
+			session.Order(ctx, e)
+		}
+	}
+	session.Open()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop(nil)
-	wg.Go(func() { renew(ctx, s, claim, stop) })
-	wg.Go(func() { l.signals(ctx, live, stop) })
-	watch := func(before, after rollout.Run, rec rollout.Record) {
-		l.watch(before, after, rec)
-		if l.order == nil {
-			return
+	wg.Go(func() { c.signals(ctx, session, stop) })
+	wg.Go(func() {
+		if err := c.lease.Keep(ctx); err != nil {
+			stop(err)
 		}
-		if e := l.order(after); e != nil {
-			live.Order(ctx, e)
-		}
+	})
+	more := []rollout.Event{first}
+	if c.resume && run.Plan != nil {
+		more = append(more, rollout.ResumeOrdered{Actor: actor(c.io), Reason: "apply --resume"})
 	}
-	run, err = engine.Drive(ctx, engine.World{Inbox: live, Starter: live, Journal: journal{s, claim, id, l.tell}, Watch: watch}, run)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
+	run, err = session.Run(ctx, run, more...)
+	return run, c.failure(run, err)
+}
+
+// failure says what an error that ended the process means for the run.
+func (c carrier) failure(run rollout.Run, err error) error {
+	if _, chosen := errors.AsType[*exitError](err); err == nil || chosen {
+		return err
 	}
-	if _, chosen := errors.AsType[*exitError](err); err != nil && !chosen {
-		err = &exitError{
-			code: exitUnexpected, err: fmt.Errorf("%w; the run is not watched any more. Live now: %s", err, run.Live()),
-			hint: "the same command goes on where the run was",
-		}
+	return &exitError{
+		code: exitUnexpected, err: fmt.Errorf("%w; the run is not watched by this process any more. Live now: %s", err, run.Live()),
+		hint: "the same command goes on where the run was",
 	}
-	return run, err
 }
 
 // first is the event that a run begins or goes on with, and the run's name.
-func (l *local) first(ctx context.Context, c *connections, run rollout.Run) (rollout.RunID, rollout.Event, error) {
+func (c carrier) first(ctx context.Context, conn *connections, run rollout.Run) (rollout.RunID, rollout.Event, error) {
 	if run.Plan != nil {
-		return run.ID, rollout.Resumed{Actor: actor(l.io), Tool: view.Version()}, nil
+		return run.ID, rollout.Resumed{Actor: actor(c.io), Tool: view.Version()}, nil
 	}
-	if err := c.haveKeys(ctx); err != nil {
+	if err := conn.haveKeys(ctx); err != nil {
 		return "", nil, &exitError{code: exitPrecondition, err: err, hint: "nothing was touched, and no run was begun"}
 	}
-	start, _, err := schedule.Start(l.plan, l.clock.At(time.Now()))
+	start, _, err := schedule.Start(c.plan, c.clock.At(time.Now()))
 	if err != nil {
 		return "", nil, &exitError{code: exitInvalid, err: err}
 	}
-	id := l.newID()
+	id := c.newID()
 	return id, rollout.Started{
-		Begin: start.UTC(), Run: id, Plan: string(plans.Encode(l.plan)), Digest: plans.Digest(l.plan), Actor: actor(l.io), Tool: view.Version(),
+		Begin: start.UTC(), Run: id, Plan: string(plans.Encode(c.plan)), Digest: plans.Digest(c.plan), Actor: actor(c.io), Tool: view.Version(),
 	}, nil
-}
-
-// renew keeps the claim until ctx ends, and ends ctx when the claim is lost.
-func renew(ctx context.Context, s *sqlite.Store, claim store.Claim, stop context.CancelCauseFunc) {
-	tick := time.NewTicker(claimRenewal)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			// Only the loss of the claim ends the run. A disk that is slow for a moment must not leave it unwatched.
-			if err := s.Renew(ctx, claim, claimTTL); errors.Is(err, store.ErrFenced) {
-				stop(err)
-				return
-			}
-		}
-	}
 }
 
 // signals: the first Ctrl-C holds, another one a second later aborts; SIGTERM ends the process and leaves the run as it is; a lost terminal
 // changes nothing.
-func (l *local) signals(ctx context.Context, live *engine.Live, stop context.CancelCauseFunc) {
+func (l *local) signals(ctx context.Context, run *engine.Session, stop context.CancelCauseFunc) {
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go away; the run goes on
 	got := make(chan os.Signal, 4)
 	signal.Notify(got, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -239,12 +252,12 @@ func (l *local) signals(ctx context.Context, live *engine.Live, stop context.Can
 			case held.IsZero():
 				held = time.Now()
 				l.talk(fmt.Sprintf("asked to hold (a rollback goes on). To roll back, press Ctrl-C again; to go on, kill %d and start the same command with --resume", os.Getpid()))
-				live.Post(ctx, rollout.PauseOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
+				run.Order(ctx, rollout.PauseOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
 			case time.Since(held) < abortAfter:
 				l.talk("too soon after the first: press Ctrl-C once more to abort")
 			default:
 				l.talk("aborting: the run rolls back, if it does not already")
-				live.Post(ctx, rollout.AbortOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
+				run.Order(ctx, rollout.AbortOrdered{Actor: actor(l.io), Reason: "Ctrl-C"})
 			}
 		}
 	}
@@ -278,55 +291,6 @@ func actor(io stdio) string {
 		return u
 	}
 	return "uid " + strconv.Itoa(os.Getuid())
-}
-
-// journal appends to the store under the claim.
-type journal struct {
-	store *sqlite.Store
-	claim store.Claim
-	id    rollout.RunID
-	tell  func(rollout.Urgency, string)
-}
-
-// Append implements engine.Journal. It repeats what a full disk or a busy file refuses, for as long as it takes: a run that ends for it would be watched by nobody.
-func (j journal) Append(ctx context.Context, rec rollout.Record) error {
-	pause := backoff.NewExponentialBackOff()
-	for told := false; ; told = true {
-		err := j.store.Append(ctx, j.claim, j.id, rec)
-		if err == nil || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) || ctx.Err() != nil {
-			return err
-		}
-		if !told {
-			j.tell(rollout.Page, "The journal cannot be written, so nothing can be done: "+err.Error()+". It is tried again until it can.")
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(pause.NextBackOff(), journalPause)):
-		}
-	}
-}
-
-// storePath resolves --store: a path, or sqlite:PATH; the default is a file in the user's state directory.
-func storePath(io stdio, flag string) (string, error) {
-	if flag != "" {
-		if kind, path, ok := strings.Cut(flag, ":"); ok && kind == "sqlite" {
-			return strings.TrimPrefix(path, "//"), nil
-		}
-		if strings.Contains(flag, "://") {
-			return "", usage(fmt.Errorf("store %q: this release keeps journals in a file: --store sqlite:PATH", flag))
-		}
-		return flag, nil
-	}
-	dir := io.getenv("XDG_STATE_HOME")
-	if dir == "" {
-		home := io.getenv("HOME")
-		if home == "" {
-			return "", usage(errors.New("neither XDG_STATE_HOME nor HOME is set: name the store with --store PATH"))
-		}
-		dir = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(dir, "tlsroll", "journal.db"), nil
 }
 
 // ended turns the end of a run into the program's exit.

@@ -71,7 +71,7 @@ type observation struct {
 func review(ctx context.Context, io stdio, plan *plans.Plan) (view.PlanDoc, error) {
 	limited, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
-	c, err := connect(io, plan, plans.Clock{}, func(rollout.Urgency, string) {})
+	c, err := connect(io, plan, plans.Clock{}, wiring{})
 	if err != nil {
 		return view.PlanDoc{}, &exitError{code: exitInvalid, err: err}
 	}

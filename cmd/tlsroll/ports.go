@@ -58,9 +58,16 @@ func (c *connections) haveKeys(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// wiring is what the adapters need of the process around them. The zero value is for reading only.
+type wiring struct {
+	tell    func(rollout.Urgency, string)
+	permit  func(context.Context) error // asked before each attempt of a write
+	timeout time.Duration               // of one call to a cloud; 0: the adapters' own
+}
+
 // connect builds the adapters. The list of providers is here and nowhere else.
-func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urgency, string)) (*connections, error) {
-	l := limiter{factor: max(1, clock.Speed)}
+func connect(std stdio, p *plans.Plan, clock plans.Clock, w wiring) (*connections, error) {
+	l := limiter{factor: max(1, clock.Speed), permit: w.permit}
 	primaryKeys, err := credentials(std, p.Primary.Credentials, p.Primary.Provider)
 	if err != nil {
 		return nil, err
@@ -73,11 +80,11 @@ func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urge
 	if err != nil {
 		return nil, err
 	}
-	cdn, err := alicloud.NewCDN(p.Domain, alicloud.Options{Endpoint: p.Primary.Endpoint, Region: p.Primary.Region, Credentials: primaryKeys})
+	cdn, err := alicloud.NewCDN(p.Domain, alicloud.Options{Endpoint: p.Primary.Endpoint, Region: p.Primary.Region, Credentials: primaryKeys, Timeout: w.timeout})
 	if err != nil {
 		return nil, err
 	}
-	dns, err := alicloud.NewDNS(p.DNS.Zone, p.DNS.Record, p.DNS.Line, alicloud.Options{Endpoint: p.DNS.Endpoint, Credentials: dnsKeys})
+	dns, err := alicloud.NewDNS(p.DNS.Zone, p.DNS.Record, p.DNS.Line, alicloud.Options{Endpoint: p.DNS.Endpoint, Credentials: dnsKeys, Timeout: w.timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +92,19 @@ func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urge
 	if err != nil {
 		return nil, err
 	}
+	cdnLimits, dnsLimits := l.of(cdnReads, cdnWrites), l.of(dnsReads, dnsWrites)
 	c := &connections{
-		primary: retry.NewTLSSetter(cdn, l.of(cdnReads, cdnWrites)),
-		dns:     retry.NewDNS(dns, l.of(dnsReads, dnsWrites)),
+		primary: retry.NewTLSSetter(cdn, cdnLimits),
+		dns:     retry.NewDNS(dns, dnsLimits),
 		keys:    []providers.CredentialsFunc{primaryKeys, backupKeys},
 	}
 	if p.DNS.Credentials != p.Primary.Credentials {
 		c.keys = append(c.keys, dnsKeys)
 	}
 	c.ports = engine.Ports{
-		Primary: c.primary, Backup: retry.NewCDN(backup, l.of(qiniuReads, 1)), DNS: c.dns,
-		Notifier: teller(tell), Caller: webhook{},
+		Levers:  engine.Levers{Primary: c.primary, DNS: c.dns},
+		WayBack: &engine.Levers{Primary: retry.NewTLSSetter(cdn, urgent(cdnLimits)), DNS: retry.NewDNS(dns, urgent(dnsLimits))},
+		Backup:  retry.NewCDN(backup, l.of(qiniuReads, 1)), Notifier: teller(w.tell), Caller: webhook{},
 	}
 	if c.ports.Sources, err = sources(std, p, l, primaryKeys); err != nil {
 		return nil, err
@@ -107,13 +116,22 @@ func connect(std stdio, p *plans.Plan, clock plans.Clock, tell func(rollout.Urge
 }
 
 // limiter makes buckets. A lab whose clock runs faster has as many more calls a wall second.
-type limiter struct{ factor float64 }
+type limiter struct {
+	factor float64
+	permit func(context.Context) error
+}
+
+// urgent are the same limits for the calls of the way back.
+func urgent(o retry.Options) retry.Options {
+	o.Urgent = true
+	return o
+}
 
 func (l limiter) of(reads, writes float64) retry.Options {
 	bucket := func(rate float64) *retry.Bucket {
 		return retry.NewBucket(retry.Limits{PerSecond: l.factor * rate, Burst: int(l.factor * rate)})
 	}
-	return retry.Options{Reads: bucket(reads), Writes: bucket(writes)}
+	return retry.Options{Reads: bucket(reads), Writes: bucket(writes), Permit: l.permit}
 }
 
 func sources(std stdio, p *plans.Plan, l limiter, primaryKeys providers.CredentialsFunc) (map[string]engine.Metrics, error) {
@@ -187,7 +205,7 @@ func (h *hostNames) edges(ctx context.Context, leg guardrails.Leg) ([]string, er
 type teller func(rollout.Urgency, string)
 
 // Notify implements engine.Notifier.
-func (t teller) Notify(_ context.Context, u rollout.Urgency, text string) error {
+func (t teller) Notify(_ context.Context, _ engine.Key, u rollout.Urgency, text string) error {
 	t(u, text)
 	return nil
 }
@@ -197,25 +215,37 @@ type webhook struct{}
 
 const webhookTimeout = 30 * time.Second
 
-// Call implements engine.Caller: one POST without a body; a redirect is an answer.
-func (webhook) Call(ctx context.Context, target string, expect int) error {
+// Call implements engine.Caller: one POST without a body, whose Idempotency-Key is the act's; a redirect is an answer. Who cannot be
+// heard, or says that he cannot answer now, has not refused.
+func (webhook) Call(ctx context.Context, key engine.Key, target string, expect int) error {
 	limited, cancel := context.WithTimeout(ctx, webhookTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(limited, http.MethodPost, target, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("call webhook: %w", err)
+		return called(providers.Invalid, withoutURL(err))
 	}
+	req.Header.Set("Idempotency-Key", string(key))
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("call webhook: %w", withoutURL(err))
+		return called(providers.Transient, withoutURL(err))
 	}
 	defer res.Body.Close()                                      //nolint:errcheck // nothing of it is used
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<16)) // so that the connection can be used again
-	if res.StatusCode != expect {
-		return fmt.Errorf("webhook answered %d, expected %d", res.StatusCode, expect)
+	switch s := res.StatusCode; {
+	case s == expect:
+		return nil
+	case s == http.StatusTooManyRequests:
+		return called(providers.Throttled, fmt.Errorf("it answered %d", s))
+	case s >= http.StatusInternalServerError:
+		return called(providers.Transient, fmt.Errorf("it answered %d", s))
+	default:
+		return called(providers.Invalid, fmt.Errorf("it answered %d, expected %d", s, expect))
 	}
-	return nil
+}
+
+func called(kind providers.Kind, err error) error {
+	return &providers.Error{Provider: "webhook", Op: "call", Kind: kind, Err: err}
 }
 
 // withoutURL drops the URL, which may carry a token.

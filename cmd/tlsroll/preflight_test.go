@@ -139,7 +139,7 @@ func TestAnAPIThatBehavesBadly(t *testing.T) {
 	}
 	applied := map[string][]string{}
 	b.lab.With(func(_ time.Time, w *world.World) {
-		c, err := connect(b.io, b.plan, b.clock, func(rollout.Urgency, string) {})
+		c, err := connect(b.io, b.plan, b.clock, wiring{})
 		if err != nil {
 			t.Fatal(err)
 		}

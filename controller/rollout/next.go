@@ -80,7 +80,7 @@ func (r Run) delivered(rec Record) Run {
 	t := turn{r: r}
 	t.r.Seq = rec.Seq
 	t.r.pending = slices.Clone(r.pending)
-	t.answered(answers(rec.Event))
+	t.answered(Answers(rec.Event))
 	return t.r
 }
 
@@ -117,7 +117,7 @@ func (t *turn) apply(e Event) {
 
 // answer takes in what answers a command. An answer to a command that is not outstanding is late, or was replaced: nothing follows.
 func (t *turn) answer(e Event) {
-	id := answers(e)
+	id := Answers(e)
 	a, ok := t.answered(id)
 	if !ok {
 		return
@@ -145,8 +145,8 @@ func (t *turn) answer(e Event) {
 	}
 }
 
-// answers is the id of the command that an event answers; 0 for none.
-func answers(e Event) CommandID {
+// Answers is the id of the command that an event answers; 0 for none.
+func Answers(e Event) CommandID {
 	switch e := e.(type) {
 	case CommandSucceeded:
 		return e.ID

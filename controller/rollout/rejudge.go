@@ -101,7 +101,7 @@ func (s *second) judge(r Run) []guardrails.Verdict {
 
 // fits reports, as an error, a record that answers something else than the replay asked for.
 func (s *second) fits(rec Record) error {
-	id := answers(rec.Event)
+	id := Answers(rec.Event)
 	if id == 0 {
 		return nil
 	}
