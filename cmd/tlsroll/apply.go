@@ -86,8 +86,10 @@ func runApply(cmd *cobra.Command, o applyOptions) error {
 		return err
 	}
 	lines := view.NewLines(o.talkTo(), plan.Location())
-	l := local{io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log, again: o.again, resume: o.resume,
-		standby: o.standby, claimTTL: o.claimTTL}
+	l := local{
+		io: o.io, plan: plan, clock: clock, store: path, watch: lines.Turn, tell: lines.Tell, talk: lines.Talk, log: o.log, again: o.again, resume: o.resume,
+		standby: o.standby, claimTTL: o.claimTTL,
+	}
 	run, err := l.do(cmd.Context())
 	if err != nil {
 		return err

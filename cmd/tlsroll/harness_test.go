@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/plans"
 	"github.com/tlsroll/tlsroll/plans/examples"
@@ -164,7 +165,8 @@ func (b *bed) command(t *testing.T, args ...string) (printed string, code int) {
 func (b *bed) run(t *testing.T, order func(rollout.Run) rollout.Event) rollout.Run {
 	t.Helper()
 	l := local{
-		io: b.io, plan: b.plan, clock: b.clock, store: filepath.Join(b.dir, "journal.db"), order: order, log: filepath.Join(b.dir, "log.json"),
+		claimTTL: engine.LeaseTTL,
+		io:       b.io, plan: b.plan, clock: b.clock, store: filepath.Join(b.dir, "journal.db"), order: order, log: filepath.Join(b.dir, "log.json"),
 		watch: func(_, _ rollout.Run, _ rollout.Record) {},
 		tell:  func(u rollout.Urgency, text string) { fmt.Fprintf(b.out, "%s %s\n", u, text) },
 		talk:  func(text string) { fmt.Fprintln(b.out, text) },

@@ -83,7 +83,7 @@ func (l *local) take(ctx context.Context, s openedStore, waiting func(string)) (
 	_, _ = rand.Read(nonce[:]) // never fails
 	holder := fmt.Sprintf("pid %d on %s (%s)", os.Getpid(), host, hex.EncodeToString(nonce[:]))
 	for told := false; ; {
-		lease, err := engine.Take(ctx, s, store.Keys(l.plan), holder, l.claimTTL)
+		lease, err := engine.Take(ctx, s, rollout.Keys(l.plan), holder, l.claimTTL)
 		held, ok := errors.AsType[*store.HeldError](err)
 		if !ok {
 			return lease, err

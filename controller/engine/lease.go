@@ -42,8 +42,11 @@ type Lease struct {
 	sent time.Time // when the last renewal that succeeded was sent
 }
 
-// Take claims keys for holder. It fails with a *store.HeldError when somebody else has one of them.
+// Take claims keys for holder, for MinLeaseTTL at least. It fails with a *store.HeldError when somebody else has one of them.
 func Take(ctx context.Context, s store.Store, keys []string, holder string, ttl time.Duration) (*Lease, error) {
+	if ttl < MinLeaseTTL {
+		return nil, fmt.Errorf("claim %v for %s: the shortest is %s", keys, ttl, MinLeaseTTL)
+	}
 	l := &Lease{store: s, ttl: ttl, sent: time.Now()}
 	var err error
 	if l.claim, err = s.Claim(ctx, keys, holder, ttl); err != nil {

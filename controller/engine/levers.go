@@ -21,7 +21,10 @@ const (
 
 // setShare observes, compares, writes what is next, reads it back, until the weights are as wanted in two reads.
 func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSState, error) {
-	names, dns := named(a.Names), x.levers(a.Force).DNS
+	names, dns := named(a.Names), x.Ports.DNS
+	if a.Force {
+		dns = x.Ports.wayBack().DNS
+	}
 	for range maxLeverWrites {
 		s, w, err := x.readWeights(ctx, dns, names)
 		if err != nil {
@@ -43,14 +46,6 @@ func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSS
 // named is a state that knows the records' targets and nothing else.
 func named(n rollout.Names) plans.State {
 	return plans.State{Primary: plans.CDNState{CNAME: n.Primary}, Backup: plans.CDNState{CNAME: n.Backup}}
-}
-
-// levers are the ports of a lever's command: those of the way back for one that is forced.
-func (x *Executor) levers(force bool) Levers {
-	if force && x.Ports.WayBack != nil {
-		return *x.Ports.WayBack
-	}
-	return x.Ports.Levers
 }
 
 // readWeights reads the records into names, which knows their targets.
@@ -133,7 +128,10 @@ func onTheWay(w, from, to plans.Weights) bool {
 
 // setTLS is the same for the other lever. It returns when the settings are accepted and read back; live is for handshakes to prove.
 func (x *Executor) setTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSettings, error) {
-	primary := x.levers(a.Force).Primary
+	primary := x.Ports.Primary
+	if a.Force {
+		primary = x.Ports.wayBack().Primary
+	}
 	for range maxLeverWrites {
 		s, err := primary.Read(ctx)
 		if err != nil {

@@ -76,6 +76,13 @@ type Ports struct {
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
+func (p Ports) wayBack() Levers {
+	if p.WayBack == nil {
+		return p.Levers
+	}
+	return *p.WayBack
+}
+
 // KindOf translates what an adapter says. What no adapter classified may have been applied.
 func KindOf(err error) rollout.FailureKind {
 	if _, ok := errors.AsType[*conflictError](err); ok {

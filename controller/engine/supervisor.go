@@ -67,7 +67,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 
 // Start begins a run of a plan. It fails with a *store.HeldError when somebody works on its domain or record.
 func (s *Supervisor) Start(ctx context.Context, p *plans.Plan, first rollout.Started) error {
-	lease, err := Take(ctx, s.Store, store.Keys(p), s.Holder, s.TTL)
+	lease, err := Take(ctx, s.Store, rollout.Keys(p), s.Holder, s.TTL)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run
 		if err != nil && parent.Err() == nil {
 			s.Log.Error("run is not carried any more", zap.String("run", string(id)), zap.String("live", run.Live()), zap.Error(err))
 		}
-		if err := lease.Release(context.WithoutCancel(ctx)); err != nil { //nolint:contextcheck // a release at the end is worth the wait
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
 			s.Log.Warn("release claim", zap.String("run", string(id)), zap.Error(err))
 		}
 	})

@@ -9,6 +9,12 @@ import (
 	"github.com/tlsroll/tlsroll/plans"
 )
 
+// Keys are what a run of a plan claims: its domain, and the DNS record whose weights it writes. Two plans that share either exclude each
+// other.
+func Keys(p *plans.Plan) []string {
+	return []string{"domain:" + p.Domain, "record:" + p.DNS.Record + "." + p.DNS.Zone}
+}
+
 // Phase is where a run is, in the words people use.
 type Phase int
 

@@ -61,7 +61,7 @@ func (j Journal) Records() (records []rollout.Record, missing []uint64, err erro
 	hash := ""
 	for i, e := range j.Entries {
 		rec, err := rollout.Decode([]byte(e.Body))
-		seq := uint64(i) + 1 //nolint:gosec // an index is not negative
+		seq := uint64(i) + 1
 		switch {
 		case e.Seq != seq:
 			return nil, nil, j.corrupt(seq, "a record is missing or misplaced")

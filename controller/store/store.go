@@ -18,14 +18,7 @@ import (
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
-	"github.com/tlsroll/tlsroll/plans"
 )
-
-// Keys are what a run of a plan claims: its domain, and the DNS record whose weights it writes. Two plans that share either exclude each
-// other.
-func Keys(p *plans.Plan) []string {
-	return []string{"domain:" + p.Domain, "record:" + p.DNS.Record + "." + p.DNS.Zone}
-}
 
 // Claim is the right to act for some keys. An older claim for one of the same keys has a lower epoch.
 type Claim struct {

@@ -59,7 +59,7 @@ func (b *Bucket) Rate() float64 {
 
 // wait returns when a call may start, or an error when that would be later than within. Only the call whose turn it is waits for a token,
 // so an urgent one that comes later waits for one token at most.
-func (b *Bucket) wait(ctx context.Context, within time.Duration, urgent bool) error {
+func (b *Bucket) wait(ctx context.Context, within time.Duration, r rank) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -67,16 +67,16 @@ func (b *Bucket) wait(ctx context.Context, within time.Duration, urgent bool) er
 		return nil
 	}
 	deadline := time.Now().Add(within)
-	if pause := b.pause(urgent) + b.queued(urgent); pause > within {
+	if pause := b.pause(r) + b.queued(r); pause > within {
 		return fmt.Errorf("the next call may start in %s, past the budget", pause.Round(time.Millisecond))
 	}
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if err := b.turns.take(limited, urgent); err != nil {
+	if err := b.turns.take(limited, r); err != nil {
 		return b.gaveUp(ctx)
 	}
 	defer b.turns.pass()
-	for pause := b.pause(urgent); pause > 0; pause = b.pause(urgent) {
+	for pause := b.pause(r); pause > 0; pause = b.pause(r) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -97,9 +97,9 @@ func (b *Bucket) gaveUp(ctx context.Context) error {
 }
 
 // pause is how long it takes until there are tokens enough.
-func (b *Bucket) pause(urgent bool) time.Duration {
+func (b *Bucket) pause(r rank) time.Duration {
 	need := 1.0
-	if !urgent {
+	if r != urgent {
 		need += b.reserve
 	}
 	missing := need - b.tokens.Tokens()
@@ -107,8 +107,8 @@ func (b *Bucket) pause(urgent bool) time.Duration {
 }
 
 // queued is how long the calls take that go first.
-func (b *Bucket) queued(urgent bool) time.Duration {
-	return time.Duration(float64(b.turns.ahead(urgent)) / float64(b.tokens.Limit()) * float64(time.Second))
+func (b *Bucket) queued(r rank) time.Duration {
+	return time.Duration(float64(b.turns.ahead(r)) / float64(b.tokens.Limit()) * float64(time.Second))
 }
 
 // heard adapts the rate to an answer.

@@ -221,7 +221,8 @@ func TestEachAttemptOfAWriteIsPermitted(t *testing.T) {
 		lost := errors.New("the claim is lost")
 		asked := 0
 		d := retry.NewDNS(dns{s}, retry.Options{Permit: func(context.Context) error {
-			if asked++; asked > 2 {
+			asked++
+			if asked > 2 {
 				return lost
 			}
 			return nil

@@ -89,7 +89,7 @@ func run[T any](ctx context.Context, p policy, attempt func(context.Context) (T,
 	started := time.Now()
 	result, err := backoff.Retry(ctx, func() (T, error) {
 		var none T
-		if err := p.bucket.wait(ctx, p.Budget-time.Since(started), p.Urgent); err != nil {
+		if err := p.bucket.wait(ctx, p.Budget-time.Since(started), rankOf(p.Options)); err != nil {
 			return none, backoff.Permanent(late(ctx, last, err))
 		}
 		if p.permit != nil {

@@ -10,18 +10,26 @@ import (
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting [2][]chan struct{} // urgent, others
+	waiting [other + 1][]chan struct{}
 }
 
-func line(urgent bool) int {
-	if urgent {
-		return 0
+// rank orders the calls that wait for one bucket.
+type rank int
+
+const (
+	urgent rank = iota
+	other
+)
+
+func rankOf(o Options) rank {
+	if o.Urgent {
+		return urgent
 	}
-	return 1
+	return other
 }
 
 // take waits for a turn, which ends with pass. It fails when ctx ends first; no turn is lost then.
-func (t *turns) take(ctx context.Context, urgent bool) error {
+func (t *turns) take(ctx context.Context, r rank) error {
 	t.mu.Lock()
 	if !t.taken {
 		t.taken = true
@@ -29,7 +37,7 @@ func (t *turns) take(ctx context.Context, urgent bool) error {
 		return nil
 	}
 	mine := make(chan struct{})
-	q := &t.waiting[line(urgent)]
+	q := &t.waiting[r]
 	*q = append(*q, mine)
 	t.mu.Unlock()
 	select {
@@ -64,12 +72,12 @@ func (t *turns) pass() {
 }
 
 // ahead counts the calls that would go before a new one, the one that has its turn left out.
-func (t *turns) ahead(urgent bool) int {
+func (t *turns) ahead(r rank) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := len(t.waiting[0])
-	if !urgent {
-		n += len(t.waiting[1])
+	n := 0
+	for _, q := range t.waiting[:r+1] {
+		n += len(q)
 	}
 	return n
 }
