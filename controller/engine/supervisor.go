@@ -16,10 +16,8 @@ import (
 	"github.com/tlsroll/tlsroll/plans"
 )
 
-// Supervisor carries many runs in one process, each in a session of its own. It goes on with every run of the store that nobody holds:
-// those of this process's earlier life, and those of another controller that died or froze. All fields must be set, except Watch.
-// Its methods may be called by several goroutines.
-type Supervisor struct {
+// Surroundings are what a supervisor needs. All fields must be set, except Watch.
+type Surroundings struct {
 	Store   store.Store
 	Holder  string // names this process in claims
 	TTL     time.Duration
@@ -29,7 +27,15 @@ type Supervisor struct {
 	Tell    func(rollout.Urgency, string)
 	Tool    string // version, for Resumed
 	Watch   func(before, after rollout.Run, rec rollout.Record)
+}
 
+// Supervisor carries many runs in one process, each in a session of its own. It goes on with every run of the store that nobody holds:
+// those of this process's earlier life, and those of another controller that died or froze. Its methods may be called by several
+// goroutines.
+type Supervisor struct {
+	Surroundings
+
+	starts   chan start
 	mu       sync.Mutex
 	carried  map[rollout.RunID]*carried
 	sessions sync.WaitGroup
@@ -42,6 +48,19 @@ type carried struct {
 	stop    context.CancelCauseFunc
 }
 
+// start is a run that is to begin.
+type start struct {
+	lease *Lease
+	plan  *plans.Plan
+	first rollout.Started
+	done  chan error
+}
+
+// NewSupervisor returns a supervisor that carries nothing yet: Run does.
+func NewSupervisor(s Surroundings) *Supervisor {
+	return &Supervisor{Surroundings: s, starts: make(chan start), carried: map[rollout.RunID]*carried{}}
+}
+
 // ErrNotHere means that this process does not carry the run.
 var ErrNotHere = errors.New("the run is not carried by this process")
 
@@ -52,26 +71,37 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	every := s.TTL / renewPart
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	err := s.adopt(ctx)
 	for {
-		if err := s.adopt(ctx); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			s.Log.Warn("look for runs", zap.Error(err))
 		}
+		err = nil
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 			s.renew(ctx)
+			err = s.adopt(ctx)
+		case b := <-s.starts:
+			b.done <- s.carry(ctx, b.lease, rollout.Run{}, b.plan, b.first.Run, b.first)
 		}
 	}
 }
 
-// Start begins a run of a plan. It fails with a *store.HeldError when somebody works on its domain or record.
+// Start begins a run of a plan, which goes on while Run does. It fails with a *store.HeldError when somebody works on its domain or record.
 func (s *Supervisor) Start(ctx context.Context, p *plans.Plan, first rollout.Started) error {
 	lease, err := Take(ctx, s.Store, rollout.Keys(p), s.Holder, s.TTL)
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, lease, rollout.Run{}, p, first.Run, first)
+	b := start{lease, p, first, make(chan error, 1)}
+	select {
+	case s.starts <- b:
+		return <-b.done
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), lease.Release(context.WithoutCancel(ctx)))
+	}
 }
 
 // Order gives a run an event: what a person orders. It fails with ErrNotHere when another process has the run.
@@ -176,9 +206,6 @@ func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run
 func (s *Supervisor) add(id rollout.RunID, c *carried) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.carried == nil {
-		s.carried = map[rollout.RunID]*carried{}
-	}
 	s.carried[id] = c
 }
 
