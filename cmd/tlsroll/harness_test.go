@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		"tlsroll": func() {
 			os.Exit(run(context.Background(), os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ()}))
 		},
+		"mortal": mortal,
 	})
 }
 

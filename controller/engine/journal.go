@@ -28,7 +28,7 @@ func (j journal) Append(ctx context.Context, rec rollout.Record) error {
 	pause := backoff.NewExponentialBackOff()
 	for told := false; ; told = true {
 		err := j.store.Append(ctx, j.claim, j.run, rec)
-		if err == nil || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) || errors.Is(err, store.ErrBroken) || ctx.Err() != nil {
 			return err
 		}
 		if !told {

@@ -89,6 +89,10 @@ var ErrNoRun = errors.New("no such run")
 // ErrUnfinished means that a run has not ended, so its journal is needed.
 var ErrUnfinished = errors.New("the run has not ended")
 
+// ErrBroken means that what the store lies on has failed in a way that leaves open what is durable. Every later write is refused with it,
+// until the store is opened again and says what is there.
+var ErrBroken = errors.New("the store has failed and must be opened again")
+
 // HeldError says who holds a key.
 type HeldError struct{ Held }
 

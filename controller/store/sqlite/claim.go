@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/tlsroll/tlsroll/controller/store"
 )
 
@@ -119,8 +121,24 @@ func stands(ctx context.Context, tx *sql.Tx, c store.Claim) error {
 	return nil
 }
 
-// tx runs f in one immediate transaction.
+// tx runs f in one immediate transaction. When the disk is full the reserve is given up, and f is run again. After a failed read or write of
+// the disk nothing is written any more: what a failed sync has dropped, the next one would report as safe.
 func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	if s.broken.Load() {
+		return store.ErrBroken
+	}
+	err := s.try(ctx, f)
+	if errors.Is(err, sqlite3.FULL) && s.reserve.give() {
+		err = s.try(ctx, f)
+	}
+	if errors.Is(err, sqlite3.IOERR) {
+		s.broken.Store(true)
+		return errors.Join(store.ErrBroken, err)
+	}
+	return err
+}
+
+func (s *Store) try(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -117,13 +117,32 @@ func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end
 
 // Remove deletes a run that has ended.
 func (s *Store) Remove(ctx context.Context, id rollout.RunID) error {
-	return fmt.Errorf("remove run %s: %w", id, store.ErrUnfinished)
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		var ended int
+		err := tx.QueryRowContext(ctx, `SELECT ended FROM run WHERE id = ?`, string(id)).Scan(&ended)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return store.ErrNoRun
+		case err == nil && ended == 0:
+			return store.ErrUnfinished
+		}
+		for _, table := range []string{`DELETE FROM event WHERE run = ?`, `DELETE FROM minutes WHERE run = ?`, `DELETE FROM run WHERE id = ?`} {
+			if err == nil {
+				_, err = tx.ExecContext(ctx, table, string(id))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove run %s: %w", id, err)
+	}
+	return nil
 }
 
 // Load returns a run's journal as it is kept.
 func (s *Store) Load(ctx context.Context, id rollout.RunID) (store.Journal, error) {
 	var j store.Journal
-	runs, err := s.runs(ctx, `WHERE id = ?`, string(id))
+	runs, err := s.runs(ctx, string(id))
 	if err == nil && len(runs) == 0 {
 		err = store.ErrNoRun
 	}
@@ -179,15 +198,16 @@ func (s *Store) keptRows(ctx context.Context, id rollout.RunID) (map[string]stri
 
 // List returns every run, newest first.
 func (s *Store) List(ctx context.Context) ([]store.Run, error) {
-	runs, err := s.runs(ctx, ``)
+	runs, err := s.runs(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return runs, nil
 }
 
-func (s *Store) runs(ctx context.Context, where string, args ...any) ([]store.Run, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT id, domain, name, started, keys, seq, ended FROM run `+where+` ORDER BY rowid DESC`, args...)
+// runs are those with an id, or all.
+func (s *Store) runs(ctx context.Context, id string) ([]store.Run, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT id, domain, name, started, keys, seq, ended FROM run WHERE ?1 IN ('', id) ORDER BY rowid DESC`, id)
 	if err != nil {
 		return nil, err
 	}

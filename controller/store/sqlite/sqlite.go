@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	_ "github.com/ncruces/go-sqlite3/driver" // the database/sql driver "sqlite3"
@@ -22,9 +23,20 @@ import (
 
 // Store is a journal file. See [github.com/tlsroll/tlsroll/controller/store.Store].
 type Store struct {
-	db   *sql.DB
-	lock *os.File // nil: read only
+	db      *sql.DB
+	lock    *os.File // nil: read only
+	reserve reserve
+	broken  atomic.Bool
 }
+
+// settings are what tests change: the power is cut below another VFS, and only synchronous=FULL survives it.
+type settings struct {
+	vfs         string // "": the operating system's files
+	synchronous string
+	pragmas     []string
+}
+
+var durable = settings{synchronous: "full"}
 
 // LockedError means that another process writes to the file.
 type LockedError struct {
@@ -50,16 +62,34 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{lock: lock}
-	if s.db, err = open(ctx, path, "busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(on)"); err == nil {
-		s.db.SetMaxOpenConns(1) // one writer, whose pragmas are read back
+	s, err := openWith(ctx, path, durable)
+	if err == nil {
+		s.lock = lock
 		if err = checkDurable(ctx, s.db); err == nil {
-			_, err = s.db.ExecContext(ctx, schema)
+			return s, nil
 		}
+		lock = nil
+		err = errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
+	}
+	if lock != nil {
+		err = errors.Join(err, lock.Close())
+	}
+	return nil, err
+}
+
+// openWith opens a store for writing, without a lock.
+func openWith(ctx context.Context, path string, set settings) (*Store, error) {
+	pragmas := append([]string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(" + set.synchronous + ")", "foreign_keys(on)"}, set.pragmas...)
+	s := &Store{reserve: reserve{path: path + reserveSuffix}}
+	var err error
+	if s.db, err = open(ctx, path, set.vfs, pragmas...); err == nil {
+		s.db.SetMaxOpenConns(1) // one writer, whose pragmas are read back
+		err = s.migrate(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
 	}
+	s.reserve.make()
 	return s, nil
 }
 
@@ -68,7 +98,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	db, err := open(ctx, path, "busy_timeout(10000)", "query_only(on)")
+	db, err := open(ctx, path, "", "busy_timeout(10000)", "query_only(on)")
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
@@ -87,8 +117,11 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-func open(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
+func open(ctx context.Context, path, vfs string, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"_pragma": pragmas}
+	if vfs != "" {
+		q.Set("vfs", vfs)
+	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 	db, err := sql.Open("sqlite3", dsn)
 	if err != nil {
