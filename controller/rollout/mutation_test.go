@@ -27,7 +27,7 @@ var mutations = []struct {
 	{"S5 a new write does not replace the old one", "back.go", "\tt.drop(&r.share)\n\tt.drop(&r.tls)\n", ""},
 	{"S6 a run that was handed over is changed", "next.go", "t.r.pending = slices.Clone(r.pending)", "t.r.pending = r.pending"},
 	{"S8 the idle primary is judged instead of the backup that carries everything", "judge.go", "Share: r.InForce, ", "Share: max(r.InForce, 1), "},
-	{"S10 a run that has ended goes on", "next.go", "if r.End != nil || rec.Seq <= r.Seq {", "if rec.Seq <= r.Seq {"},
+	{"S10 a run that has ended goes on", "next.go", "case r.End != nil:\n\t\treturn r.delivered(rec), nil", "case r.End != nil && rec.Seq == 0:\n\t\treturn r, nil"},
 	{"S10 a run that goes back turns forward at a resume", "hold.go", "if r.Held == nil || !r.Held.Manual || r.Way == Back {\n\t\treturn\n\t}", "r.Way = Forward"},
 	{"nothing looks at advance_until", "hold.go", "if t.r.AdvanceUntil.IsZero() || ", "if true || "},
 	{"a rise that failed is repeated whatever has happened since", "levers.go", "t.raising(l.want) && t.noLonger() != \"\"", "false"},

@@ -78,9 +78,11 @@ func Next(r Run, rec Record) (Run, []Command) {
 // delivered is an ended run after a record: the notification that it answers is no longer outstanding.
 func (r Run) delivered(rec Record) Run {
 	t := turn{r: r}
-	t.r.Seq = rec.Seq
 	t.r.pending = slices.Clone(r.pending)
-	t.answered(Answers(rec.Event))
+	if _, ok := t.answered(Answers(rec.Event)); !ok {
+		return r
+	}
+	t.r.Seq = rec.Seq
 	return t.r
 }
 
