@@ -31,7 +31,13 @@ func NewEntry(prev string, epoch int64, rec rollout.Record) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return Entry{Seq: rec.Seq, Epoch: epoch, Body: string(body), Prev: prev, Hash: link(prev, string(body))}, nil
+	return Entry{Seq: rec.Seq, Epoch: epoch, Body: string(body)}.After(prev), nil
+}
+
+// After returns the entry linked to the one whose hash is prev: what an entry says can be made before it is known what it follows.
+func (e Entry) After(prev string) Entry {
+	e.Prev, e.Hash = prev, link(prev, e.Body)
+	return e
 }
 
 func link(prev, body string) string {
@@ -82,8 +88,13 @@ func (j Journal) Records() (records []rollout.Record, missing []uint64, err erro
 		}
 		records = append(records, rec)
 	}
-	if n := uint64(len(records)); j.Head.Seq != n || j.Head.Hash != hash {
+	switch n := uint64(len(records)); {
+	case n == 0:
+		return nil, nil, j.corrupt(1, "its records are gone: a run has one at least")
+	case j.Head.Seq != n:
 		return nil, nil, j.corrupt(min(n, j.Head.Seq)+1, "the end is not the one that was written: a record is missing or was added")
+	case j.Head.Hash != hash:
+		return nil, nil, j.corrupt(max(n, 1), "the end is not the one that was written: another record stands in its place")
 	}
 	return records, missing, nil
 }

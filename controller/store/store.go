@@ -26,7 +26,7 @@ type Claim struct {
 	Holder string
 	Epoch  int64
 	// Lapsed says that somebody held one of the keys before and did not release it: he died, or sleeps, and a call of his may still be on
-	// its way.
+	// its way. He may have had this holder's name: who takes his own keys again without a Release is told so, too.
 	Lapsed bool
 }
 
@@ -53,7 +53,7 @@ type Run struct {
 // Store keeps journals and claims. All methods may be called by several goroutines. The caller owns what it is given.
 type Store interface { //nolint:interfacebloat // claims and journal share transactions, so they are one contract
 	// Claim takes every key for holder, for ttl from now. It fails with a *HeldError when somebody else holds one of them.
-	// Taking one's own keys again gives a new epoch.
+	// Taking one's own keys again gives a new epoch. A claim of no keys, and one for no time, is refused.
 	Claim(ctx context.Context, keys []string, holder string, ttl time.Duration) (Claim, error)
 	// Renew extends a claim that still stands; else it fails with ErrFenced.
 	Renew(ctx context.Context, c Claim, ttl time.Duration) error
@@ -65,16 +65,28 @@ type Store interface { //nolint:interfacebloat // claims and journal share trans
 	// no longer stands, and with ErrOrder when the record's number does not follow the run's last. After any other error the record may
 	// be there or not: appending it again fails with ErrOrder, or succeeds when it is the same record, byte for byte.
 	Append(ctx context.Context, c Claim, id rollout.RunID, rec rollout.Record) error
-	// Finish notes under a claim that a run has ended, so that nobody looks at it again to go on with it. The journal is the truth; this
-	// is an index of it.
+	// Finish notes under a claim that a run has ended, so that nobody looks at it again to go on with it. end is a terminal phase. The
+	// journal is the truth; this is an index of it. It fails with ErrNoRun when there is no such run.
 	Finish(ctx context.Context, c Claim, id rollout.RunID, end rollout.Phase) error
 	// Load returns a run's journal as it is kept, unverified; it fails with ErrNoRun when there is no such run. [Read] is what most
 	// callers want.
 	Load(ctx context.Context, id rollout.RunID) (Journal, error)
 	// List returns every run, newest first.
 	List(ctx context.Context) ([]Run, error)
-	// Remove deletes a run that Finish was told of, records and rows; another one is refused with ErrUnfinished.
+	// Remove deletes a run that Finish was told of, records and rows; another one is refused with ErrUnfinished, and one that is not there
+	// with ErrNoRun.
 	Remove(ctx context.Context, id rollout.RunID) error
+}
+
+// End returns the terminal phase of a name: a back end keeps names, since a number means another phase as soon as one is added. It is 0 for
+// a name that is no end of a run.
+func End(name string) rollout.Phase {
+	for p := rollout.Succeeded; p <= rollout.Missed; p++ {
+		if p.String() == name {
+			return p
+		}
+	}
+	return 0
 }
 
 // ErrFenced means that the claim no longer stands: somebody else acts now.

@@ -8,72 +8,96 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
 	"github.com/tlsroll/tlsroll/plans"
 )
 
-// Append makes a record durable, with the rows of its minutes, in one transaction.
+// Append makes a record durable, with the rows of its minutes and the run's new head, in one transaction.
 func (s *Store) Append(ctx context.Context, c store.Claim, id rollout.RunID, rec rollout.Record) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
-		if err := stands(ctx, tx, c); err != nil {
-			return err
-		}
-		head, err := head(ctx, tx, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = putRun(ctx, tx, c, id, rec)
-		}
-		if err != nil {
-			return err
-		}
-		e, err := store.NewEntry(head.Hash, c.Epoch, rec)
-		if err != nil {
-			return err
-		}
-		if rec.Seq != head.Seq+1 {
-			return repeated(ctx, tx, id, e, head.Seq)
-		}
-		return put(ctx, tx, id, e, rec)
-	})
+	err := s.append(ctx, c, id, rec)
 	if err != nil {
 		return fmt.Errorf("append record %d of run %s: %w", rec.Seq, id, err)
 	}
 	return nil
 }
 
-func head(ctx context.Context, tx *sql.Tx, id rollout.RunID) (e store.Entry, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT seq, hash FROM run WHERE id = ?`, string(id)).Scan(&e.Seq, &e.Hash)
-	return e, err
-}
-
-// repeated is nil when the last record is the one that is appended: its writer did not know.
-func repeated(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, last uint64) error {
-	var body string
-	err := tx.QueryRowContext(ctx, `SELECT body FROM event WHERE run = ? AND seq = ?`, string(id), int64(e.Seq)).Scan(&body) //nolint:gosec // a run has no 2^63 records
-	if err == nil && body == e.Body && e.Seq == last {
-		return nil
+func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec rollout.Record) error {
+	e, err := store.NewEntry("", c.Epoch, rec)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%w: the last is %d", store.ErrOrder, last)
-}
-
-func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, rec rollout.Record) error {
-	if m, ok := rec.Event.(rollout.MinutesArrived); ok {
-		if err := putRows(ctx, tx, id, m); err != nil {
+	rows, err := checkRows(rec)
+	if err != nil {
+		return err
+	}
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		if err := stands(ctx, tx, c); err != nil {
 			return err
 		}
+		head, err := headOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if e.Seq != head.Seq+1 {
+			return again(ctx, tx, id, e, head)
+		}
+		if e.Seq == 1 {
+			if err := putRun(ctx, tx, c, id, rec); err != nil {
+				return err
+			}
+		}
+		return put(ctx, tx, id, e.After(head.Hash), rows)
+	})
+}
+
+// rowsOf are the stored form of a record's minutes; their digest is "" when it has none.
+type rowsOf struct{ digest, body string }
+
+func checkRows(rec rollout.Record) (rowsOf, error) {
+	m, ok := rec.Event.(rollout.MinutesArrived)
+	if !ok {
+		return rowsOf{}, nil
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO event (run, seq, epoch, body, prev, hash) VALUES (?, ?, ?, ?, ?, ?)`,
-		string(id), int64(e.Seq), e.Epoch, e.Body, e.Prev, e.Hash) //nolint:gosec // as above
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `UPDATE run SET seq = ?, hash = ? WHERE id = ?`, int64(e.Seq), e.Hash, string(id)) //nolint:gosec // as above
+	body, digest, err := rollout.EncodeRows(m.Batch.Rows)
+	if err != nil {
+		return rowsOf{}, err
 	}
-	return err
+	if digest != m.Digest {
+		return rowsOf{}, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
+	}
+	return rowsOf{digest: digest, body: string(body)}, nil
+}
+
+// headOf returns the number and hash of a run's last record; 0 and "" when there is no such run.
+func headOf(ctx context.Context, tx *sql.Tx, id rollout.RunID) (store.Entry, error) {
+	var head store.Entry
+	err := tx.QueryRowContext(ctx, `SELECT seq, hash FROM run WHERE id = ?`, string(id)).Scan(&head.Seq, &head.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Entry{}, nil
+	}
+	return head, err
+}
+
+// again accepts a record that is there already: whoever lost the answer to its first Append may not know that.
+func again(ctx context.Context, tx *sql.Tx, id rollout.RunID, e, head store.Entry) error {
+	var body string
+	err := tx.QueryRowContext(ctx, `SELECT body FROM event WHERE run = ? AND seq = ?`, string(id), int64(e.Seq)).Scan(&body) //nolint:gosec // a run has no 2^63 records
+	switch {
+	case errors.Is(err, sql.ErrNoRows) || err == nil && body != e.Body:
+		return fmt.Errorf("%w: the last is %d", store.ErrOrder, head.Seq)
+	case err != nil:
+		return err
+	}
+	return nil
 }
 
 func putRun(ctx context.Context, tx *sql.Tx, c store.Claim, id rollout.RunID, rec rollout.Record) error {
 	start, ok := rec.Event.(rollout.Started)
-	if !ok || rec.Seq != 1 {
-		return fmt.Errorf("%w: a run begins with started, not with record %d, %s", store.ErrOrder, rec.Seq, rollout.Kind(rec.Event))
+	if !ok {
+		return fmt.Errorf("%w: a run begins with started, not %s", store.ErrOrder, rollout.Kind(rec.Event))
 	}
 	domain, name := "", ""
 	if p, problems := plans.Parse("journal", []byte(start.Plan)); !problems.HasErrors() {
@@ -83,31 +107,38 @@ func putRun(ctx context.Context, tx *sql.Tx, c store.Claim, id rollout.RunID, re
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, domain, name, started, keys, seq, hash, ended) VALUES (?, ?, ?, ?, ?, 0, '', 0)`,
-		string(id), domain, name, rec.At.UTC().Format(time.RFC3339Nano), string(keys))
+	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, domain, name, keys, started, seq, hash) VALUES (?, ?, ?, ?, ?, 0, '')`,
+		string(id), domain, name, string(keys), rec.At.UTC().Format(time.RFC3339Nano))
 	return err
 }
 
-func putRows(ctx context.Context, tx *sql.Tx, id rollout.RunID, m rollout.MinutesArrived) error {
-	rows, digest, err := rollout.EncodeRows(m.Batch.Rows)
+func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, rows rowsOf) error {
+	if rows.digest != "" {
+		_, err := tx.ExecContext(ctx, `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, string(id), rows.digest, rows.body)
+		if err != nil {
+			return err
+		}
+	}
+	seq := int64(e.Seq) //nolint:gosec // a run has no 2^63 records
+	_, err := tx.ExecContext(ctx, `INSERT INTO event (run, seq, epoch, body, prev, hash) VALUES (?, ?, ?, ?, ?, ?)`,
+		string(id), seq, e.Epoch, e.Body, e.Prev, e.Hash)
 	if err != nil {
 		return err
 	}
-	if digest != m.Digest {
-		return fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, string(id), digest, string(rows))
+	_, err = tx.ExecContext(ctx, `UPDATE run SET seq = ?, hash = ? WHERE id = ?`, seq, e.Hash, string(id))
 	return err
 }
 
 // Finish notes under a claim that a run has ended.
 func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end rollout.Phase) error {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
+		if !end.Terminal() || store.End(end.String()) != end {
+			return fmt.Errorf("%s is no end of a run", end)
+		}
 		if err := stands(ctx, tx, c); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ?`, int(end), string(id))
-		return err
+		return one(tx.ExecContext(ctx, `UPDATE run SET ended = ? WHERE id = ?`, end.String(), string(id)))
 	})
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", id, err)
@@ -115,23 +146,20 @@ func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end
 	return nil
 }
 
-// Remove deletes a run that has ended.
+// Remove deletes a run that has ended; its records and rows go with it.
 func (s *Store) Remove(ctx context.Context, id rollout.RunID) error {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		var ended int
-		err := tx.QueryRowContext(ctx, `SELECT ended FROM run WHERE id = ?`, string(id)).Scan(&ended)
+		var ended bool
+		err := tx.QueryRowContext(ctx, `SELECT ended <> '' FROM run WHERE id = ?`, string(id)).Scan(&ended)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return store.ErrNoRun
-		case err == nil && ended == 0:
+		case err != nil:
+			return err
+		case !ended:
 			return store.ErrUnfinished
 		}
-		for _, table := range []string{`DELETE FROM event WHERE run = ?`, `DELETE FROM minutes WHERE run = ?`, `DELETE FROM run WHERE id = ?`} {
-			if err == nil {
-				_, err = tx.ExecContext(ctx, table, string(id))
-			}
-		}
-		return err
+		return one(tx.ExecContext(ctx, `DELETE FROM run WHERE id = ?`, string(id)))
 	})
 	if err != nil {
 		return fmt.Errorf("remove run %s: %w", id, err)
@@ -139,93 +167,45 @@ func (s *Store) Remove(ctx context.Context, id rollout.RunID) error {
 	return nil
 }
 
-// Load returns a run's journal as it is kept.
-func (s *Store) Load(ctx context.Context, id rollout.RunID) (store.Journal, error) {
-	var j store.Journal
-	runs, err := s.runs(ctx, string(id))
-	if err == nil && len(runs) == 0 {
-		err = store.ErrNoRun
-	}
-	if err == nil {
-		j.Run = runs[0]
-		err = s.db.QueryRowContext(ctx, `SELECT seq, hash FROM run WHERE id = ?`, string(id)).Scan(&j.Head.Seq, &j.Head.Hash)
-	}
-	if err == nil {
-		j.Entries, err = s.entries(ctx, id)
-	}
-	if err == nil {
-		j.Rows, err = s.keptRows(ctx, id)
-	}
+// one reports ErrNoRun when a statement changed no run.
+func one(res sql.Result, err error) error {
 	if err != nil {
-		return j, fmt.Errorf("read run %s: %w", id, err)
+		return err
 	}
-	return j, nil
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		return store.ErrNoRun
+	}
+	return err
 }
 
-func (s *Store) entries(ctx context.Context, id rollout.RunID) ([]store.Entry, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT seq, epoch, body, prev, hash FROM event WHERE run = ? ORDER BY seq`, string(id))
-	if err != nil {
-		return nil, err
+// tx runs f in one immediate transaction. When the disk is full the reserve is given up, and f is run again. After a failed read or write of
+// the disk nothing is written any more: what a failed sync has dropped, the next one would report as safe.
+func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	switch {
+	case s.db == nil:
+		return errors.New("the store is open for reading only")
+	case s.broken.Load():
+		return store.ErrBroken
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
-	var all []store.Entry
-	for rows.Next() {
-		var e store.Entry
-		if err := rows.Scan(&e.Seq, &e.Epoch, &e.Body, &e.Prev, &e.Hash); err != nil {
-			return nil, err
-		}
-		all = append(all, e)
+	err := s.try(ctx, f)
+	if errors.Is(err, sqlite3.FULL) && s.reserve.give() {
+		err = s.try(ctx, f)
 	}
-	return all, rows.Err()
+	if errors.Is(err, sqlite3.IOERR) {
+		s.broken.Store(true)
+		return errors.Join(store.ErrBroken, err)
+	}
+	return err
 }
 
-func (s *Store) keptRows(ctx context.Context, id rollout.RunID) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT digest, body FROM minutes WHERE run = ?`, string(id))
+func (s *Store) try(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
-	kept := map[string]string{}
-	for rows.Next() {
-		var digest, body string
-		if err := rows.Scan(&digest, &body); err != nil {
-			return nil, err
-		}
-		kept[digest] = body
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
 	}
-	return kept, rows.Err()
-}
-
-// List returns every run, newest first.
-func (s *Store) List(ctx context.Context) ([]store.Run, error) {
-	runs, err := s.runs(ctx, "")
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return runs, nil
-}
-
-// runs are those with an id, or all.
-func (s *Store) runs(ctx context.Context, id string) ([]store.Run, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT id, domain, name, started, keys, seq, ended FROM run WHERE ?1 IN ('', id) ORDER BY rowid DESC`, id)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
-	var runs []store.Run
-	for rows.Next() {
-		var r store.Run
-		var started, keys string
-		if err := rows.Scan(&r.ID, &r.Domain, &r.Name, &started, &keys, &r.Records, &r.Ended); err != nil {
-			return nil, err
-		}
-		if r.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-			return nil, fmt.Errorf("start of %s: %w", r.ID, err)
-		}
-		if err := json.Unmarshal([]byte(keys), &r.Keys); err != nil {
-			return nil, fmt.Errorf("keys of %s: %w", r.ID, err)
-		}
-		runs = append(runs, r)
-	}
-	return runs, rows.Err()
+	return tx.Commit()
 }

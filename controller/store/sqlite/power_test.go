@@ -103,7 +103,7 @@ func cutEverywhere(t *testing.T, synchronous string, seeds uint64) (n cuts) {
 			}
 			if what := acknowledged.lost(t.Context(), s); what != "" {
 				n.lost++
-				if synchronous == durable.synchronous {
+				if synchronous == durable().synchronous {
 					t.Errorf("power cut at operation %d, seed %d: %s", k, seed, what)
 				}
 			}
@@ -115,7 +115,7 @@ func cutEverywhere(t *testing.T, synchronous string, seeds uint64) (n cuts) {
 // The power goes at every write, sync, truncation and deletion of a workload with checkpoints, and each time some of what was not synced is
 // lost, down to single sectors. With synchronous=FULL nothing that was acknowledged is lost or torn; with less the same test finds losses.
 func TestPowerCutAtEveryOperation(t *testing.T) {
-	full := cutEverywhere(t, durable.synchronous, 3)
+	full := cutEverywhere(t, durable().synchronous, 3)
 	t.Logf("synchronous=full: %d operations, %d reboots: %d lost, %d unopenable", full.points, full.reboots, full.lost, full.unopenable)
 	if full.points < 200 || full.lost > 0 || full.unopenable > 0 {
 		t.Errorf("of %+v nothing may be lost", full)

@@ -1,29 +1,24 @@
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
+// version is the form of a file that this release writes; PRAGMA user_version holds it. 0 is a new file, or the form before there were
+// numbers.
+const version = 1
 
-// version is what PRAGMA user_version says of a file with this schema. A file of version 0 that has tables was written before the first
-// release and cannot be read.
-const version = 2
-
-// schema is append-only where the journal is concerned: triggers refuse to change a record, and to remove one of a run that has not ended.
+// schema is append-only where the journal is concerned: triggers refuse to change a record, and to remove one unless its whole run goes,
+// which it does only when it has ended.
 const schema = `
-CREATE TABLE IF NOT EXISTS run (
+CREATE TABLE run (
 	id      TEXT PRIMARY KEY,
-	domain  TEXT NOT NULL,
-	name    TEXT NOT NULL,
-	started TEXT NOT NULL,
-	keys    TEXT NOT NULL, -- JSON
+	domain  TEXT    NOT NULL,
+	name    TEXT    NOT NULL,
+	keys    TEXT    NOT NULL, -- JSON array
+	started TEXT    NOT NULL,
 	seq     INTEGER NOT NULL, -- of the last record
-	hash    TEXT NOT NULL,
-	ended   INTEGER NOT NULL -- the phase; 0: not noted
+	hash    TEXT    NOT NULL, -- of the last record
+	ended   TEXT    NOT NULL DEFAULT '' -- the phase it ended in
 ) STRICT;
-CREATE TABLE IF NOT EXISTS event (
-	run   TEXT    NOT NULL REFERENCES run(id),
+CREATE TABLE event (
+	run   TEXT    NOT NULL REFERENCES run(id) ON DELETE CASCADE,
 	seq   INTEGER NOT NULL,
 	epoch INTEGER NOT NULL,
 	body  TEXT    NOT NULL,
@@ -31,46 +26,24 @@ CREATE TABLE IF NOT EXISTS event (
 	hash  TEXT    NOT NULL,
 	PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS minutes (
-	run    TEXT NOT NULL REFERENCES run(id),
+CREATE TABLE minutes (
+	run    TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
 	digest TEXT NOT NULL,
 	body   TEXT NOT NULL,
 	PRIMARY KEY (run, digest)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS claim (
-	key    TEXT PRIMARY KEY,
-	holder TEXT    NOT NULL,
-	epoch  INTEGER NOT NULL,
-	since  INTEGER NOT NULL,
-	until  INTEGER NOT NULL
+CREATE TABLE claim (
+	key      TEXT PRIMARY KEY,
+	holder   TEXT    NOT NULL,
+	epoch    INTEGER NOT NULL,
+	since    INTEGER NOT NULL, -- milliseconds of Unix time
+	until    INTEGER NOT NULL, -- the same; 0: nobody holds it
+	released INTEGER NOT NULL  -- 1: its last holder gave it up; 0: he holds it, or it ran out
 ) STRICT;
-CREATE TRIGGER IF NOT EXISTS event_no_update BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
-CREATE TRIGGER IF NOT EXISTS event_no_delete BEFORE DELETE ON event WHEN (SELECT ended FROM run WHERE id = OLD.run) = 0
+CREATE TRIGGER event_no_update BEFORE UPDATE ON event
 	BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+CREATE TRIGGER event_no_delete BEFORE DELETE ON event WHEN EXISTS (SELECT 1 FROM run WHERE id = OLD.run)
+	BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+CREATE TRIGGER run_no_delete BEFORE DELETE ON run WHEN OLD.ended = ''
+	BEGIN SELECT RAISE(ABORT, 'the run has not ended'); END;
 `
-
-// migrate makes the tables in a new file, and refuses a file that another version wrote.
-func (s *Store) migrate(ctx context.Context) error {
-	var is, tables int
-	if err := s.db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&is); err != nil {
-		return err
-	}
-	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&tables); err != nil {
-		return err
-	}
-	switch {
-	case is == version:
-		return nil
-	case is > version:
-		return fmt.Errorf("its version is %d, and this tlsroll knows up to %d: use the newer one that wrote it", is, version)
-	case tables > 0:
-		return fmt.Errorf("its version is %d, and this tlsroll begins with %d: name another file with --store", is, version)
-	}
-	return s.tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, schema); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version))
-		return err
-	})
-}

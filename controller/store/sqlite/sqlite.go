@@ -16,17 +16,18 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	_ "github.com/ncruces/go-sqlite3/driver" // the database/sql driver "sqlite3"
 )
 
 // Store is a journal file. See [github.com/tlsroll/tlsroll/controller/store.Store].
 type Store struct {
-	db      *sql.DB
-	lock    *os.File // nil: read only
+	db   *sql.DB  // one connection, which writes; nil: read only
+	read *sql.DB  // connections that cannot write, so that nobody who reads a long journal holds up an Append
+	lock *os.File // nil: read only
+
 	reserve reserve
-	broken  atomic.Bool
+	broken  atomic.Bool // the disk has failed
 }
 
 // settings are what tests change: the power is cut below another VFS, and only synchronous=FULL survives it.
@@ -36,21 +37,10 @@ type settings struct {
 	pragmas     []string
 }
 
-var durable = settings{synchronous: "full"}
+func durable() settings { return settings{synchronous: "full"} }
 
-// LockedError means that another process writes to the file.
-type LockedError struct {
-	Path   string
-	Holder string // "pid 4711 on host"
-}
-
-// Error says who has the file and what to do.
-func (e *LockedError) Error() string {
-	return fmt.Sprintf("store %s is in use by %s; one process writes to a store, and two must never work on one domain: wait for it", e.Path, e.Holder)
-}
-
-// Open opens a store for reading and writing, and makes the file when there is none. It fails with a *LockedError when another process
-// has it open for writing.
+// Open opens a store for reading and writing. It makes the file when there is none, and brings one of an older release up to date. It fails
+// with a *LockedError when another process has it open for writing.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the store's folder: %w", err)
@@ -62,59 +52,84 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openWith(ctx, path, durable)
+	s, err := openWith(ctx, path, durable())
 	if err == nil {
 		s.lock = lock
-		if err = checkDurable(ctx, s.db); err == nil {
-			return s, nil
+		if err = checkDurable(ctx, s.db); err != nil {
+			err, lock = errors.Join(err, s.Close()), nil
 		}
-		lock = nil
-		err = errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
 	}
-	if lock != nil {
+	if err != nil && lock != nil {
 		err = errors.Join(err, lock.Close())
 	}
-	return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return s, nil
 }
 
 // openWith opens a store for writing, without a lock.
 func openWith(ctx context.Context, path string, set settings) (*Store, error) {
-	pragmas := append([]string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(" + set.synchronous + ")", "foreign_keys(on)"}, set.pragmas...)
 	s := &Store{reserve: reserve{path: path + reserveSuffix}}
-	var err error
-	if s.db, err = open(ctx, path, set.vfs, pragmas...); err == nil {
-		s.db.SetMaxOpenConns(1) // one writer, whose pragmas are read back
-		err = s.migrate(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
+	if err := s.open(ctx, path, set); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	s.reserve.make()
 	return s, nil
 }
 
-// OpenReadOnly opens an existing store for reading; another process may be writing to it.
+func (s *Store) open(ctx context.Context, path string, set settings) (err error) {
+	pragmas := append([]string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(" + set.synchronous + ")", "foreign_keys(on)"}, set.pragmas...)
+	if s.db, err = open(ctx, path, set.vfs, pragmas...); err != nil {
+		return err
+	}
+	s.db.SetMaxOpenConns(1) // one writer, whose pragmas are read back
+	if err := s.tx(ctx, func(tx *sql.Tx) error { return upgrade(ctx, tx) }); err != nil {
+		return err
+	}
+	s.read, err = openRead(ctx, path, set.vfs)
+	return err
+}
+
+// OpenReadOnly opens an existing store for reading; another process may be writing to it. A file of an older release is refused: only Open
+// brings it up to date.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	db, err := open(ctx, path, "", "busy_timeout(10000)", "query_only(on)")
+	db, err := openRead(ctx, path, "")
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	return &Store{db: db}, nil
+	if err := readable(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
+	}
+	return &Store{read: db}, nil
 }
 
-// Close closes the file and frees it for others.
+// Close closes the file and frees it for others. The connection that writes goes last: it folds the log into the file.
 func (s *Store) Close() error {
 	var errs []error
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
+	for _, db := range []*sql.DB{s.read, s.db} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// readers is how many goroutines may read a store at once; more wait for one of them.
+const readers = 4
+
+func openRead(ctx context.Context, path, vfs string) (*sql.DB, error) {
+	db, err := open(ctx, path, vfs, "busy_timeout(10000)", "query_only(on)")
+	if err == nil {
+		db.SetMaxOpenConns(readers)
+	}
+	return db, err
 }
 
 func open(ctx context.Context, path, vfs string, pragmas ...string) (*sql.DB, error) {
@@ -172,49 +187,4 @@ func atLeast(version string, want ...int) bool {
 		}
 	}
 	return true
-}
-
-// takeLock locks a file beside the store. The kernel frees it when the process ends, however it ends.
-func takeLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user names the store
-	if err != nil {
-		return nil, fmt.Errorf("lock store: %w", err)
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err != nil {
-		holder, _ := os.ReadFile(path + ".lock") //nolint:gosec // as above
-		closing := f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &LockedError{Path: path, Holder: strings.TrimSpace(string(holder))}
-		}
-		return nil, errors.Join(fmt.Errorf("lock store %s: %w", path, err), closing)
-	}
-	host, _ := os.Hostname()
-	if err := f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(fmt.Sprintf("pid %d on %s\n", os.Getpid(), host)), 0)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock store %s: %w", path, err), f.Close())
-		}
-	}
-	return f, nil
-}
-
-// Writer names the process that has a store open for writing; "" when there is none.
-func Writer(path string) (string, error) {
-	f, err := os.Open(path + ".lock") //nolint:gosec // the user names the store
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("look for the store's writer: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // only read; it frees the lock, too
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
-		return "", nil
-	}
-	holder, err := os.ReadFile(path + ".lock") //nolint:gosec // as above
-	if err != nil {
-		return "", fmt.Errorf("look for the store's writer: %w", err)
-	}
-	return strings.TrimSpace(string(holder)), nil
 }

@@ -1,14 +1,15 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/ncruces/go-sqlite3/driver"
 
+	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
 	"github.com/tlsroll/tlsroll/controller/store/sqlite"
 	"github.com/tlsroll/tlsroll/controller/store/storetest"
@@ -26,19 +27,92 @@ func open(t *testing.T, path string) *sqlite.Store {
 
 func TestConformance(t *testing.T) {
 	paths := map[store.Store]string{}
-	storetest.Run(t, func(t *testing.T) store.Store {
-		path := filepath.Join(t.TempDir(), "a folder", "journal 100%.db")
-		s := open(t, path)
-		paths[s] = path
-		return s
-	}, func(t *testing.T, s store.Store) store.Store {
-		if err := s.(*sqlite.Store).Close(); err != nil {
+	storetest.Run(t, storetest.Backend{
+		TTL: 10 * time.Millisecond,
+		Open: func(t *testing.T) store.Store {
+			path := filepath.Join(t.TempDir(), "a folder", "journal 100%.db")
+			s := open(t, path)
+			paths[s] = path
+			return s
+		},
+		Reopen: func(t *testing.T, s store.Store) store.Store {
+			if err := s.(*sqlite.Store).Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, paths[s])
+			paths[again] = paths[s]
+			return again
+		},
+		Overwrite: func(t *testing.T, s store.Store, j store.Journal) { overwrite(t, paths[s], j) },
+	})
+}
+
+// overwrite does what the triggers refuse, and sets them up again.
+func overwrite(t *testing.T, path string, j store.Journal) {
+	t.Helper()
+	db := raw(t, path)
+	db.SetMaxOpenConns(1)
+	triggers := map[string]string{}
+	rows, err := db.QueryContext(t.Context(), `SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
 			t.Fatal(err)
 		}
-		again := open(t, paths[s])
-		paths[again] = paths[s]
-		return again
-	})
+		triggers[name] = text
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || len(triggers) == 0 {
+		t.Fatalf("triggers: %v, %v", triggers, err)
+	}
+	for name := range triggers {
+		exec(t, db, "DROP TRIGGER "+name)
+	}
+	id := string(j.Run.ID)
+	exec(t, db, `DELETE FROM event WHERE run = ?`, id)
+	exec(t, db, `DELETE FROM minutes WHERE run = ?`, id)
+	exec(t, db, `UPDATE run SET seq = ?, hash = ? WHERE id = ?`, int(j.Head.Seq), j.Head.Hash, id)
+	for _, e := range j.Entries {
+		exec(t, db, `INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)`, id, int(e.Seq), e.Epoch, e.Body, e.Prev, e.Hash)
+	}
+	for digest, body := range j.Rows {
+		exec(t, db, `INSERT INTO minutes VALUES (?, ?, ?)`, id, digest, body)
+	}
+	for _, text := range triggers {
+		exec(t, db, text)
+	}
+}
+
+// The file defends its records against a slip in any SQL tool; against intent there is the chain.
+func TestAJournalDoesNotLetItselfBeChanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	s := open(t, path)
+	c, err := s.Claim(t.Context(), []string{"x"}, "a", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range storetest.Records(3) {
+		if err := s.Append(t.Context(), c, "run", rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := raw(t, path)
+	for _, statement := range []string{`UPDATE event SET body = '' WHERE seq = 2`, `DELETE FROM event WHERE seq = 3`, `DELETE FROM event`, `DELETE FROM run`} {
+		if _, err := db.ExecContext(t.Context(), statement); err == nil {
+			t.Errorf("%s was done", statement)
+		}
+	}
+	if err := s.Finish(t.Context(), c, "run", rollout.Succeeded); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM event WHERE seq = 3`); err == nil {
+		t.Error("the last record of a run that ended was removed by itself")
+	}
+	if got, err := store.Read(t.Context(), s, "run"); err != nil || len(got) != 3 {
+		t.Errorf("want 3 records, got %d, %v", len(got), err)
+	}
 }
 
 func TestOneProcessWrites(t *testing.T) {
@@ -76,85 +150,27 @@ func TestReadingWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A journal that somebody changed is refused, and the error says where.
-func TestDamageIsFound(t *testing.T) {
-	tests := []struct {
-		name, damage, why string
-		seq               uint64
-	}{
-		{"a flipped byte in a record", `UPDATE event SET body = replace(body, 'no answer', 'NO answer') WHERE seq = 4`, "hash chain", 4},
-		{"a record that is gone", `DELETE FROM event WHERE seq = 3`, "missing", 3},
-		{"the last record is gone", `DELETE FROM event WHERE seq = 9`, "the end is not", 9},
-		{"a torn record", `UPDATE event SET body = substr(body, 1, 20) WHERE seq = 7`, "hash chain", 7},
-		{"rows that are gone", `DELETE FROM minutes`, "rows are gone", 3},
-		{"rows that were changed", `UPDATE minutes SET body = replace(body, '100', '101')`, "rows are not those", 3},
-		{"a record of a newer release", `UPDATE event SET body = replace(body, 'timer_fired', 'new_event') WHERE seq = 5`, "hash chain", 5},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "j.db")
-			s := open(t, path)
-			c, err := s.Claim(t.Context(), []string{"x"}, "a", 1<<40)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, rec := range storetest.Records(9) {
-				if err := s.Append(t.Context(), c, "run", rec); err != nil {
-					t.Fatal(err)
-				}
-			}
-			damage(t, path, test.damage)
-			_, err = store.Read(t.Context(), s, "run")
-			bad, ok := errors.AsType[*store.CorruptError](err)
-			if !ok || bad.Seq != test.seq || !strings.Contains(bad.Why, test.why) {
-				t.Errorf("want damage at record %d (%s), got %v", test.seq, test.why, err)
-			}
-		})
-	}
-}
-
-// A journal whose rows lie elsewhere can still be read up to the first gap, and the gaps are named. Rows that were changed are damage.
-func TestRecordsNameWhatIsMissing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j.db")
-	s := open(t, path)
-	c, err := s.Claim(t.Context(), []string{"x"}, "a", 1<<40)
+// What a process that is gone had begun may still be on its way.
+func TestAfterAnEvictionAClaimIsLapsed(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "j.db"))
+	gone, err := s.Claim(t.Context(), []string{"x"}, "gone", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rec := range storetest.Records(9) {
-		if err := s.Append(t.Context(), c, "run", rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	damage(t, path, `DELETE FROM minutes`)
-	j, err := s.Load(t.Context(), "run")
-	if err != nil {
+	if err := s.Evict(t.Context(), "x"); err != nil {
 		t.Fatal(err)
 	}
-	records, missing, err := j.Records()
-	if err != nil || len(records) != 9 || len(missing) == 0 || missing[0] != 3 {
-		t.Errorf("want 9 records and the rows of 3 missing, got %d, %v, %v", len(records), missing, err)
+	if held, err := s.Claims(t.Context()); err != nil || len(held) > 0 {
+		t.Errorf("after the eviction: %+v, %v", held, err)
 	}
-}
-
-// damage does what the triggers refuse.
-func damage(t *testing.T, path, statement string) {
-	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+path)
-	if err != nil {
+	if err := s.Renew(t.Context(), gone, time.Hour); !errors.Is(err, store.ErrFenced) {
+		t.Errorf("renewal of an evicted claim: want ErrFenced, got %v", err)
+	}
+	if err := s.Release(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // a test
-	if _, err := db.ExecContext(t.Context(), statement); err == nil && strings.Contains(statement, "event") {
-		t.Fatal("the journal let itself be changed without dropping its triggers")
-	}
-	for _, s := range []string{`DROP TRIGGER event_no_update`, `DROP TRIGGER event_no_delete`, statement} {
-		res, err := db.ExecContext(t.Context(), s)
-		if err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-		if n, err := res.RowsAffected(); s == statement && strings.Contains(s, "event") && (err != nil || n != 1) {
-			t.Fatalf("%s changed %d rows, %v", s, n, err)
-		}
+	c, err := s.Claim(t.Context(), []string{"x"}, "b", time.Hour)
+	if err != nil || !c.Lapsed || c.Epoch <= gone.Epoch {
+		t.Errorf("want a later epoch and Lapsed, got %+v, %v", c, err)
 	}
 }
