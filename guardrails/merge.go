@@ -3,6 +3,7 @@ package guardrails
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,14 +39,14 @@ func (t Table) Merge(b Batch, now time.Time) Table {
 	return out
 }
 
-// merge puts resolved rows into the series, whose slice the caller owns; their cells are copied before the first change.
+// merge puts resolved rows into the series, whose slice the caller owns.
 func (s *source) merge(rows []Row) {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && sameSeries(&rows[n], &rows[0]) {
 			n++
 		}
-		e := s.own(rows[0].Platform, rows[0].Leg)
+		e := s.edit(rows[0].Platform, rows[0].Leg)
 		for i := range rows[:n] {
 			e.put(rows[i].Minute, cell{counts: rows[i].Counts, unknown: rows[i].Unknown})
 		}
@@ -53,17 +54,17 @@ func (s *source) merge(rows []Row) {
 	}
 }
 
-// own returns the series, in its sorted place, with cells that nobody shares.
-func (s *source) own(platform string, leg Leg) *series {
+// edit returns the series, in its sorted place, to be changed.
+func (s *source) edit(platform string, leg Leg) editor {
 	i, found := slices.BinarySearchFunc(s.series, series{platform: platform, leg: leg}, func(a, b series) int {
-		return cmp.Or(cmp.Compare(a.platform, b.platform), cmp.Compare(a.leg, b.leg))
+		return cmp.Or(strings.Compare(a.platform, b.platform), cmp.Compare(a.leg, b.leg))
 	})
-	if found {
-		s.series[i].cells = slices.Clone(s.series[i].cells)
-	} else {
+	if !found {
 		s.series = slices.Insert(s.series, i, series{platform: platform, leg: leg})
 	}
-	return &s.series[i]
+	e := editor{series: &s.series[i]}
+	e.blocks = slices.Clone(e.blocks)
+	return e
 }
 
 // Resolved returns the batch as Merge will use it: rows sorted, without those that Merge leaves out, numbers checked and duplicates
@@ -75,6 +76,9 @@ func (b Batch) Resolved(now time.Time) Batch {
 
 // resolve sorts a batch's rows, checks their numbers and settles duplicates, so that the order of delivery cannot matter.
 func resolve(b Batch, now time.Time) []Row {
+	if b.isResolved(now) {
+		return b.Rows
+	}
 	rows := make([]Row, 0, len(b.Rows))
 	last := MinuteOf(now) - 1
 	for _, r := range b.Rows {
@@ -83,9 +87,9 @@ func resolve(b Batch, now time.Time) []Row {
 			rows = append(rows, r.checked())
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Leg, b.Leg), cmp.Compare(a.Minute, b.Minute))
-	})
+	if !slices.IsSortedFunc(rows, bySeries) { // a batch that was resolved before is
+		slices.SortStableFunc(rows, bySeries)
+	}
 	out := rows[:0]
 	for i := range rows {
 		r := rows[i]
@@ -98,6 +102,29 @@ func resolve(b Batch, now time.Time) []Row {
 		out = append(out, r)
 	}
 	return out
+}
+
+// isResolved reports whether resolving the batch would change nothing.
+func (b Batch) isResolved(now time.Time) bool {
+	last := MinuteOf(now) - 1
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		asked := r.Minute >= b.From && r.Minute <= b.To && r.Minute <= last && r.Minute > last-historyMinutes
+		if !asked || r.Leg != Primary && r.Leg != Backup || i > 0 && bySeries(b.Rows[i-1], *r) >= 0 || r.checked() != *r {
+			return false
+		}
+	}
+	return true
+}
+
+func bySeries(a, b Row) int {
+	if c := strings.Compare(a.Platform, b.Platform); c != 0 {
+		return c
+	}
+	if a.Leg != b.Leg {
+		return int(a.Leg - b.Leg)
+	}
+	return int(a.Minute - b.Minute)
 }
 
 func sameSeries(a, b *Row) bool { return a.Platform == b.Platform && a.Leg == b.Leg }

@@ -91,7 +91,7 @@ func (t *Table) newest(r *Rule, platform string, leg Leg) string {
 	if s := t.source(r.Source); s != nil {
 		for i := range s.series {
 			if e := &s.series[i]; e.leg == leg && (platform == "" || e.platform == platform) {
-				last = max(last, e.first+Minute(len(e.cells))-1)
+				last = max(last, e.last)
 			}
 		}
 	}

@@ -1,12 +1,22 @@
 package guardrails
 
-// series is one platform on one leg. It is dense: cells[i] is minute first+i.
+import "slices"
+
+// series is one platform on one leg, as far as its minutes first..last. It is dense, in blocks that start at a multiple of their length:
+// a table that is made from another one shares the blocks that it does not change.
 type series struct {
 	platform string
 	leg      Leg
 	first    Minute
-	cells    []cell
+	last     Minute
+	base     Minute // of the first block
+	blocks   []*block
 }
+
+// blockLen is a little more than a source is usually asked for at once.
+const blockLen = 16
+
+type block [blockLen]cell
 
 type cell struct {
 	counts  Counts
@@ -15,37 +25,71 @@ type cell struct {
 
 // at returns one minute; a series that does not exist has none. The counts belong to the table and are nil when there is no row.
 func (s *series) at(m Minute) (*Counts, Unknown) {
-	if s == nil || m < s.first || m >= s.first+Minute(len(s.cells)) {
+	if s == nil || m < s.first || m > s.last || len(s.blocks) == 0 {
 		return nil, Missing
 	}
-	c := &s.cells[m-s.first]
+	c := &s.blocks[(m-s.base)/blockLen][(m-s.base)%blockLen]
 	return &c.counts, c.unknown
 }
 
+// editor changes a series whose blocks others share: it copies a block before the first change.
+type editor struct {
+	*series
+	own []*block // the copies
+}
+
 // put stores a cell. A known cell is not replaced by an unknown one.
-func (s *series) put(m Minute, c cell) {
-	if len(s.cells) == 0 {
-		s.first = m
+func (e *editor) put(m Minute, c cell) {
+	if len(e.blocks) == 0 {
+		e.base, e.first, e.last = m-m%blockLen, m, m
 	}
-	if m < s.first {
-		s.cells = append(missingCells(int(s.first-m)), s.cells...)
-		s.first = m
+	for m < e.base {
+		e.base -= blockLen
+		e.blocks = slices.Insert(e.blocks, 0, e.empty())
 	}
-	for len(s.cells) <= int(m-s.first) {
-		s.cells = append(s.cells, cell{unknown: Missing})
+	for m >= e.base+Minute(len(e.blocks)*blockLen) {
+		e.blocks = append(e.blocks, e.empty())
 	}
-	at := &s.cells[m-s.first]
-	if c.unknown == 0 || at.unknown != 0 {
+	for e.first > m { // what was trimmed is not there any more
+		e.first--
+		*e.cell(e.first) = cell{unknown: Missing}
+	}
+	e.last = max(e.last, m)
+	if at := e.cell(m); c.unknown == 0 || at.unknown != 0 {
 		*at = c
 	}
 }
 
-func missingCells(n int) []cell {
-	cells := make([]cell, n)
-	for i := range cells {
-		cells[i].unknown = Missing
+// cell is one that may be changed.
+func (e *editor) cell(m Minute) *cell {
+	b := &e.blocks[(m-e.base)/blockLen]
+	if !slices.Contains(e.own, *b) {
+		c := **b
+		*b = &c
+		e.own = append(e.own, *b)
 	}
-	return cells
+	return &(*b)[(m-e.base)%blockLen]
+}
+
+func (e *editor) empty() *block {
+	var b block
+	for i := range b {
+		b[i].unknown = Missing
+	}
+	e.own = append(e.own, &b)
+	return &b
+}
+
+// from is the series without the minutes before m.
+func (s series) from(m Minute) series {
+	if m > s.last {
+		return series{platform: s.platform, leg: s.leg}
+	}
+	if m > s.first {
+		gone := (m - s.base) / blockLen
+		s.first, s.base, s.blocks = m, s.base+gone*blockLen, s.blocks[gone:]
+	}
+	return s
 }
 
 // lost reports whether the source lost a missing minute: real traffic in the three minutes before does not stop from one minute to

@@ -27,15 +27,7 @@ func (t Table) Trim(m Minute) Table {
 		s := &out.sources[i]
 		s.series = slices.Clone(s.series)
 		for k := range s.series {
-			e := &s.series[k]
-			if m <= e.first {
-				continue
-			}
-			cut := len(e.cells)
-			if m < e.first+Minute(cut) {
-				cut = int(m - e.first)
-			}
-			e.first, e.cells = e.first+Minute(cut), slices.Clone(e.cells[cut:])
+			s.series[k] = s.series[k].from(m)
 		}
 	}
 	return out
