@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -25,11 +26,16 @@ func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSS
 	if a.Force {
 		dns = x.Ports.wayBack().DNS
 	}
+	var left []plans.Weights
 	for range maxLeverWrites {
-		s, w, err := x.readWeights(ctx, dns, names)
+		if err := x.mayWrite(ctx); err != nil { // asked before the read too: what is read before a wait says nothing after it
+			return plans.DNSState{}, err
+		}
+		s, w, err := x.readSince(ctx, dns, names, left)
 		if err != nil {
 			return plans.DNSState{}, err
 		}
+		left = append(left, w)
 		if w.Equal(a.Want) {
 			return x.confirmShare(ctx, dns, names, a)
 		}
@@ -41,6 +47,21 @@ func (x *Executor) setShare(ctx context.Context, a rollout.SetShare) (plans.DNSS
 		}
 	}
 	return plans.DNSState{}, unknownState("the weights did not become "+a.Want.String(), maxLeverWrites)
+}
+
+// readSince reads the records until they are none of those that this command has left behind, with a write that was read back. A server
+// that is behind the others would show one of them, and a decision by it would repeat a write.
+func (x *Executor) readSince(ctx context.Context, dns DNS, names plans.State, left []plans.Weights) (plans.State, plans.Weights, error) {
+	for range readBackTries {
+		s, w, err := x.readWeights(ctx, dns, names)
+		if err != nil || !slices.ContainsFunc(left, w.Equal) {
+			return s, w, err
+		}
+		if err := x.Ports.Pause(ctx, readBackPause); err != nil {
+			return s, w, err
+		}
+	}
+	return names, plans.Weights{}, unknownState("the weights are again what they were before a write that was read back", readBackTries)
 }
 
 // named is a state that knows the records' targets and nothing else.
@@ -132,15 +153,14 @@ func (x *Executor) setTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSetti
 	if a.Force {
 		primary = x.Ports.wayBack().Primary
 	}
-	for range maxLeverWrites {
-		s, err := primary.Read(ctx)
-		if err != nil {
-			return plans.TLSSettings{}, err
-		}
-		write, needed := plans.NextTLSWrite(s.TLS, a.Want)
-		if !needed {
-			return x.confirmTLS(ctx, primary, a)
-		}
+	if err := x.mayWrite(ctx); err != nil { // as above
+		return plans.TLSSettings{}, err
+	}
+	s, err := primary.Read(ctx)
+	if err != nil {
+		return plans.TLSSettings{}, err
+	}
+	if write, needed := plans.NextTLSWrite(s.TLS, a.Want); needed {
 		if !a.Force && !isTarget(s.TLS, a.Before) && !isTarget(s.TLS, a.Want) {
 			return plans.TLSSettings{}, &conflictError{fmt.Sprintf("the primary's TLS settings are %s; expected %s", s.TLS.Enabled, a.Before.Enabled)}
 		}
@@ -148,7 +168,7 @@ func (x *Executor) setTLS(ctx context.Context, a rollout.SetTLS) (plans.TLSSetti
 			return plans.TLSSettings{}, err
 		}
 	}
-	return plans.TLSSettings{}, unknownState("the TLS settings did not become "+a.Want.Enabled.String(), maxLeverWrites)
+	return x.confirmTLS(ctx, primary, a)
 }
 
 func isTarget(s plans.TLSSettings, t plans.TLSTarget) bool {

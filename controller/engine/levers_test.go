@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,4 +173,34 @@ func TestRehearsalChangesNothing(t *testing.T) {
 	c = newCloud()
 	c.script = []fault{denied}
 	checkOutcome(t, do(t, c, rollout.Rehearse{Names: names}), rollout.Denied)
+}
+
+// behind is records of which every second read shows the state before the last write, as a server that is behind the others would.
+type behind struct {
+	records
+	reads int
+}
+
+func (b *behind) Read(ctx context.Context) (plans.DNSState, error) {
+	b.reads++
+	now, err := b.records.Read(ctx)
+	if len(b.writes) > 0 && b.reads%2 == 0 {
+		return b.old, err
+	}
+	return now, err
+}
+
+// A read that shows what a command has left behind, after another one had shown its write, comes from a server that is behind. Nothing is
+// written because of it.
+func TestSetShareDoesNotBelieveAServerThatIsBehind(t *testing.T) {
+	for first := range 2 {
+		c := newCloud()
+		p := ports(c)
+		p.DNS = &behind{records: records{c}, reads: first}
+		x := engine.Executor{Plan: plan, Ports: p}
+		x.Do(t.Context(), rollout.Command{ID: 5, Action: rollout.SetShare{Names: names, Want: drained, Before: origin}})
+		if diff := cmp.Diff(drain, c.writes); diff != "" {
+			t.Errorf("writes when read %d is the first that is behind (-want +got)\n%s", first, diff)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,12 +32,11 @@ steps:
   - shift: {primary: 10%, bake: 10m}
 `
 
-func planFor(t testing.TB, domain string) *plans.Plan {
+func shortPlan(t *testing.T) *plans.Plan {
 	t.Helper()
-	text := strings.ReplaceAll(canary, "cdn.example.com", domain)
-	p, problems := plans.Parse("short.yaml", []byte(text))
+	p, problems := plans.Parse("short.yaml", []byte(canary))
 	if problems.HasErrors() {
-		t.Fatal(problems.Render([]byte(text)))
+		t.Fatal(problems.Render([]byte(canary)))
 	}
 	return p
 }

@@ -50,7 +50,10 @@ func (s *Session) Run(parent context.Context, run rollout.Run, first ...rollout.
 	ctx, stop := context.WithCancel(parent)
 	defer s.live.Wait()
 	defer stop()
-	w := World{Inbox: s.live, Starter: s.live, Journal: journal{s.Store, s.Lease.Claim(), s.ID, s.Tell}, Watch: s.Watch}
+	j := &journal{store: s.Store, claim: s.Lease.Claim(), run: s.ID, tell: s.Tell, hold: func(reason string) {
+		s.Order(ctx, rollout.PauseOrdered{Actor: "tlsroll", Reason: reason})
+	}}
+	w := World{Inbox: s.live, Starter: s.live, Journal: j, Watch: s.Watch}
 	var err error
 	if run.End == nil {
 		for _, e := range first {

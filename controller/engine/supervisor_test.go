@@ -5,7 +5,9 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +31,7 @@ type controller struct {
 	ended  chan struct{}
 
 	mu   sync.Mutex
-	runs map[rollout.RunID]rollout.Run
+	last rollout.Run // as it was seen last
 }
 
 // frozenStore stands still with its controller.
@@ -53,10 +55,15 @@ func (s frozenStore) List(ctx context.Context) ([]store.Run, error) {
 	return s.Store.List(ctx)
 }
 
+func (s frozenStore) Full() bool {
+	f, ok := s.Store.(interface{ Full() bool })
+	return ok && f.Full()
+}
+
 func startController(t *testing.T, who string, s store.Store, m *model) *controller {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &controller{stop: cancel, ended: make(chan struct{}), runs: map[rollout.RunID]rollout.Run{}}
+	c := &controller{stop: cancel, ended: make(chan struct{})}
 	c.Supervisor = engine.NewSupervisor(engine.Surroundings{
 		Store: frozenStore{s, &c.frozen}, Holder: who, TTL: engine.LeaseTTL, Log: zap.NewNop(), Tool: "test",
 		Connect: func(*plans.Plan, func(context.Context) error) (engine.Ports, error) {
@@ -66,7 +73,7 @@ func startController(t *testing.T, who string, s store.Store, m *model) *control
 		Watch: func(_, after rollout.Run, _ rollout.Record) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.runs[after.ID] = after
+			c.last = after
 		},
 	})
 	go func() {
@@ -76,10 +83,10 @@ func startController(t *testing.T, who string, s store.Store, m *model) *control
 	return c
 }
 
-func (c *controller) run(id rollout.RunID) rollout.Run {
+func (c *controller) run() rollout.Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.runs[id]
+	return c.last
 }
 
 // await lets time pass until f holds.
@@ -103,9 +110,9 @@ func openStore(t *testing.T) *sqlite.Store {
 	return s
 }
 
-func begin(t *testing.T, c *controller, p *plans.Plan, id rollout.RunID) {
+func begin(t *testing.T, c *controller, p *plans.Plan) {
 	t.Helper()
-	if err := c.Start(t.Context(), p, rollout.Started{Run: id, Plan: string(plans.Encode(p)), Digest: plans.Digest(p), Actor: "test", Tool: "test"}); err != nil {
+	if err := c.Start(t.Context(), p, rollout.Started{Run: "run", Plan: string(plans.Encode(p)), Digest: plans.Digest(p), Actor: "test", Tool: "test"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,12 +130,12 @@ func TestAFrozenControllerIsReplacedAndHarmless(t *testing.T) {
 func frozenAndReplaced(t *testing.T, fault world.Fault) {
 	s := openStore(t)
 	defer s.Close() //nolint:errcheck // a test
-	p := planFor(t, "cdn.example.com")
+	p := shortPlan(t)
 	m := newModel(p, fault)
 	a := startController(t, "a", s, m)
 	defer func() { a.stop(); <-a.ended }()
-	begin(t, a, p, "run")
-	await(t, time.Hour, func() bool { return a.run("run").InForce == 10 })
+	begin(t, a, p)
+	await(t, time.Hour, func() bool { return a.run().InForce == 10 })
 	b := startController(t, "b", s, m)
 	defer func() { b.stop(); <-b.ended }()
 	await(t, time.Minute, func() bool { return len(a.Runs()) == 1 })
@@ -140,7 +147,7 @@ func frozenAndReplaced(t *testing.T, fault world.Fault) {
 	before := len(m.writers())
 	a.frozen.wake()
 	await(t, time.Minute, func() bool { return len(a.Runs()) == 0 })
-	await(t, 4*time.Hour, func() bool { return b.run("run").End != nil })
+	await(t, 4*time.Hour, func() bool { return b.run().End != nil })
 	for _, who := range m.writers()[before:] {
 		if who != "b" {
 			t.Errorf("after the takeover the clouds were written by %v", m.writers()[before:])
@@ -148,8 +155,8 @@ func frozenAndReplaced(t *testing.T, fault world.Fault) {
 		}
 	}
 	want := map[world.Fault]rollout.Phase{world.None: rollout.Succeeded, world.Errors10: rollout.RolledBack}[fault]
-	if got := b.run("run").Phase(); got != want {
-		t.Errorf("ended as %s (%+v), want %s", got, b.run("run").End, want)
+	if got := b.run().Phase(); got != want {
+		t.Errorf("ended as %s (%+v), want %s", got, b.run().End, want)
 	}
 	records, err := store.Read(t.Context(), s, "run")
 	if err != nil {
@@ -172,16 +179,16 @@ func TestRunsOfAnEarlierLifeAreGoneOnWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
 		defer s.Close() //nolint:errcheck // a test
-		p := planFor(t, "cdn.example.com")
+		p := shortPlan(t)
 		m := newModel(p, world.None)
 		a := startController(t, "a", s, m)
-		begin(t, a, p, "run")
-		await(t, time.Hour, func() bool { return a.run("run").InForce == 10 })
+		begin(t, a, p)
+		await(t, time.Hour, func() bool { return a.run().InForce == 10 })
 		a.stop()
 		<-a.ended
 		b := startController(t, "b", s, m)
 		defer func() { b.stop(); <-b.ended }()
-		await(t, 4*time.Hour, func() bool { return b.run("run").Phase() == rollout.Succeeded })
+		await(t, 4*time.Hour, func() bool { return b.run().Phase() == rollout.Succeeded })
 		if err := b.Order(t.Context(), "run", rollout.AbortOrdered{}); err == nil {
 			await(t, time.Minute, func() bool { return len(b.Runs()) == 0 })
 			err = b.Order(t.Context(), "run", rollout.AbortOrdered{})
@@ -197,11 +204,11 @@ func TestOneRunForADomain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
 		defer s.Close() //nolint:errcheck // a test
-		p := planFor(t, "cdn.example.com")
+		p := shortPlan(t)
 		m := newModel(p, world.None)
 		a := startController(t, "a", s, m)
 		defer func() { a.stop(); <-a.ended }()
-		begin(t, a, p, "run")
+		begin(t, a, p)
 		b := startController(t, "b", s, m)
 		defer func() { b.stop(); <-b.ended }()
 		err := b.Start(t.Context(), p, rollout.Started{Run: "other", Plan: string(plans.Encode(p))})
@@ -209,5 +216,37 @@ func TestOneRunForADomain(t *testing.T) {
 		if !ok || held.Holder != "a" {
 			t.Errorf("want a HeldError that names a, got %v", err)
 		}
+	})
+}
+
+// fullStore is a store whose disk becomes full.
+type fullStore struct {
+	store.Store
+	full atomic.Bool
+}
+
+func (s *fullStore) Full() bool { return s.full.Load() }
+
+// On a full disk the run holds where it is, and somebody is told; it can still go back.
+func TestAFullDiskHoldsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := openStore(t)
+		defer inner.Close() //nolint:errcheck // a test
+		s := &fullStore{Store: inner}
+		p := shortPlan(t)
+		m := newModel(p, world.None)
+		a := startController(t, "a", s, m)
+		defer func() { a.stop(); <-a.ended }()
+		begin(t, a, p)
+		await(t, time.Hour, func() bool { return a.run().InForce == 10 })
+		s.full.Store(true)
+		await(t, 2*time.Minute, func() bool { return a.run().Held != nil })
+		if held := a.run().Held; !held.Manual || !strings.Contains(held.Text, "disk of the journal is full") {
+			t.Errorf("held as %+v", held)
+		}
+		if err := a.Order(t.Context(), "run", rollout.AbortOrdered{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, 2*time.Hour, func() bool { return a.run().Phase() == rollout.RolledBack })
 	})
 }

@@ -93,10 +93,14 @@ func (t *turn) stateRead(s plans.State) {
 	if !t.idle() {
 		return // a write is under way: what is read may be before or after it
 	}
+	drifted := t.driftIn(s)
+	if drifted != "" && t.mayBeBehind() {
+		return // asked for again: nothing rises before a read that agrees
+	}
 	if w, ok := s.Weights(r.Plan.DNS.Line); ok {
 		r.seen = w.Share()
 	}
-	r.Drifted = t.driftIn(s)
+	r.Drifted = drifted
 	if r.Drifted != "" {
 		t.drift(r.Drifted)
 		t.insist(s)
@@ -106,6 +110,11 @@ func (t *turn) stateRead(s plans.State) {
 	if r.Stage == StageSettling {
 		t.restoredState()
 	}
+}
+
+// mayBeBehind reports whether a read may come from a server that does not know the last write yet, although another one showed it.
+func (t *turn) mayBeBehind() bool {
+	return t.age(t.r.ShareAt) < behindFor && t.r.Touched || t.age(t.r.TLSAt) < behindFor
 }
 
 // driftIn compares what is configured with what the run left.

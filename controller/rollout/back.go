@@ -173,7 +173,7 @@ func (t *turn) proveShareBack() bool {
 func (t *turn) proveTLSBack() bool {
 	r := &t.r
 	switch {
-	case r.proved():
+	case r.proved() && t.spread():
 		r.Restored, r.Exposed = true, false
 		t.verified()
 		if step, ok := r.Current(); ok && isVerify(step) {
@@ -189,6 +189,13 @@ func (t *turn) proveTLSBack() bool {
 		t.notify(Page, "prove back", "Rollback: the restored TLS settings are not proved yet: "+t.proofTrouble()+".")
 	}
 	return false
+}
+
+// spread reports whether the restored settings have reached the edges, as far as time can tell. An edge that the change had not reached yet
+// shows the settings of the start, and turns to the change afterwards. The CDN's status tells them apart, where there is one.
+func (t *turn) spread() bool {
+	told := !t.r.Restore.Absent && t.r.TLSStatus == plans.ConfigLive
+	return told || t.age(t.r.TLSAt) >= spreadUntold
 }
 
 func isVerify(s plans.Step) bool { _, ok := s.(plans.Verify); return ok }

@@ -29,7 +29,8 @@ type Event interface{ event() }
 // Started is the first record of every run. The plan is pinned here: the file may change afterwards.
 type Started struct {
 	Run    RunID
-	Plan   string // the plan as canonical YAML
+	Plan   string      // the plan as canonical YAML
+	Parsed *plans.Plan `json:"-"` // the same, when whoever begins the run has it; nil: Plan is parsed
 	Digest string
 	Begin  time.Time // the start that was resolved from the schedule; zero: at once
 	Actor  string

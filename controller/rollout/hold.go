@@ -208,6 +208,9 @@ func (t *turn) windowClosed() string {
 func (t *turn) notJudgedWell() string {
 	r := &t.r
 	for _, s := range r.Sources {
+		if s.AnsweredAt.Before(r.resumedAt) && s.Failure == "" {
+			return "source " + s.Name + " has not answered since the run went on"
+		}
 		if s.Failure != "" || t.age(s.AnsweredAt) > sourceFresh {
 			return "source " + s.Name + " does not answer" + because(s.Failure)
 		}

@@ -116,8 +116,12 @@ func (t *turn) pageVerdicts() {
 		return
 	}
 	for _, v := range r.Verdicts {
+		d := v.Decision()
+		if d < guardrails.HoldCommon {
+			continue
+		}
 		text, hour := VerdictText(v), t.at.Truncate(time.Hour).Format(time.RFC3339)
-		switch d := v.Decision(); {
+		switch {
 		case d == guardrails.HoldCommon && v.Leg == guardrails.Primary:
 			t.notify(Page, "common cause "+r.commonSince(v).Format(time.RFC3339),
 				"Both CDNs breach, so the change is not the likely cause: "+text+". It rolls back when this lasts for "+r.Plan.CommonCauseLimit.String()+".")

@@ -17,14 +17,17 @@ const (
 	historyMinutes   = 75               // asked for at the start: the baseline's hour and room for late data
 	refetchMinutes   = 15               // asked for again at every tick, so that revisions arrive
 	maxFetch         = 180
-	readEvery        = 5               // ticks between reads for drift
-	sourceFresh      = 3 * time.Minute // what raises exposure wants every source to have answered this recently
-	readFresh        = time.Minute     // what raises exposure wants the state read this recently
+	keptMinutes      = 60               // of every series: more than the longest look back of the judge at rules of the usual length, which is 45
+	readEvery        = 5                // ticks between reads for drift
+	sourceFresh      = 3 * time.Minute  // what raises exposure wants every source to have answered this recently
+	behindFor        = 30 * time.Second // after a write was read back, a read may still show the state before it; the bound of a read back
+	readFresh        = time.Minute      // what raises exposure wants the state read this recently
 	ConvergeHold     = 20 * time.Minute
 	convergePage     = 40 * time.Minute
 	convergeBack     = 60 * time.Minute // way back: then the end is unverified
 	ProofLimit       = 15 * time.Minute
 	ProofLimitBack   = 2 * time.Hour
+	spreadUntold     = 5 * time.Minute // way back: what a CDN tells no status of may still be on its way to an edge; the longest update seen in the field
 	proofRounds      = 2
 	edgeRounds       = 3                // preflight: handshakes with edges that do not answer
 	SettleLimit      = 90 * time.Minute // way back: for CLEAR at half the band
@@ -341,6 +344,15 @@ func (t *turn) fetch(s plans.Source) {
 	t.ask(FetchMinutes{Source: s.Name, From: from, To: to})
 }
 
+// kept is how many minutes of every series a run remembers once the baseline is frozen.
+func (r Run) kept() guardrails.Minute {
+	longest := guardrails.Minute(keptMinutes)
+	for _, g := range r.Plan.Guardrails {
+		longest = max(longest, guardrails.Minute(g.Within/time.Minute)+keptMinutes/2)
+	}
+	return min(longest, maxFetch)
+}
+
 // history is how many minutes a source is asked for at the start: the baseline's hour and room for late data, or the longest window.
 func (r Run) history(source string) guardrails.Minute {
 	longest := guardrails.Minute(historyMinutes)
@@ -366,7 +378,7 @@ func (t *turn) minutes(b guardrails.Batch) {
 	t.r.Sources[i].AnsweredAt, t.r.Sources[i].Failure = t.at, ""
 	t.r.Table = t.r.Table.Merge(b, t.at)
 	if t.r.Stage > StageChecking {
-		t.r.Table = t.r.Table.Trim(guardrails.MinuteOf(t.at) - maxFetch)
+		t.r.Table = t.r.Table.Trim(guardrails.MinuteOf(t.at) - t.r.kept())
 	}
 	t.fresh = true
 }

@@ -29,7 +29,10 @@ func (t *turn) started(e Started) {
 	if r.Plan != nil {
 		return
 	}
-	plan, problems := plans.Parse("journal", []byte(e.Plan))
+	plan, problems := e.Parsed, plans.Problems(nil)
+	if plan == nil {
+		plan, problems = plans.Parse("journal", []byte(e.Plan))
+	}
 	r.ID, r.Digest, r.Started, r.Way = e.Run, e.Digest, t.at, Forward
 	if problems.HasErrors() {
 		t.end(Halted, "the plan in the journal cannot be read by this version: "+problems.Error())

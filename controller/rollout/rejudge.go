@@ -74,7 +74,7 @@ func (s *second) take(before, after Run, rec Record) {
 		}
 		s.table = s.table.Merge(m.Batch, after.At)
 		if before.Stage > StageChecking {
-			s.trimmed = guardrails.MinuteOf(after.At) - maxFetch
+			s.trimmed = guardrails.MinuteOf(after.At) - after.kept()
 		}
 	}
 	if was, _ := before.Baseline.ShapeThrough(); s.base.At.Equal(after.Baseline.At) {

@@ -292,3 +292,84 @@ func TestLawAReadThatBeganBeforeAWriteLandedIsNoDrift(t *testing.T) {
 		t.Errorf("held %+v, drifted %q", n.run.Held, n.run.Drifted)
 	}
 }
+
+// A server that is behind shows the time before a write that another one has shown already. That is no drift either; if it is still so
+// half a minute later, it is.
+func TestAReadFromAServerThatIsBehindIsNoDrift(t *testing.T) {
+	for _, test := range []struct {
+		later time.Duration
+		drift bool
+	}{{time.Second, false}, {time.Minute, true}} {
+		n := begin(healthy(canarySteps))
+		old := n.world.state
+		old.DNS.Records = slices.Clone(old.DNS.Records)
+		var read rollout.CommandID
+		n.play(func() bool { return read != 0 }, func(c rollout.Command) bool {
+			if _, ok := c.Action.(rollout.ReadState); ok && n.run.Asked == 0 && !n.run.ShareAt.IsZero() {
+				read = c.ID
+				return true
+			}
+			return false
+		})
+		n.world.now = maxTime(n.world.now, n.run.ShareAt.Add(test.later))
+		if test.later < time.Minute {
+			n.run.ShareAt = n.world.now.Add(-test.later)
+		}
+		n.feed(rollout.CommandSucceeded{ID: read, Result: rollout.StateRead{State: old}})
+		if held := n.run.Held != nil && n.run.Held.Why == rollout.HoldDrift; held != test.drift {
+			t.Errorf("%s after the write: held for drift is %v, want %v", test.later, held, test.drift)
+		}
+	}
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Where the CDN tells no status, edges that the change has not reached yet look like edges that were restored: the proof waits until both
+// have had time to arrive.
+func TestAnUntoldRestoreIsProvedOnceTheChangeCannotArriveAnyMore(t *testing.T) {
+	s := healthy(canarySteps)
+	s.Absent = true
+	n := begin(s)
+	aborted := false
+	n.play(func() bool { return n.run.Restored || n.run.End != nil }, func(c rollout.Command) bool {
+		if _, ok := c.Action.(rollout.SetTLS); ok && !aborted {
+			aborted = true
+			n.world.push(n.world.now.Add(5*time.Second), rollout.AbortOrdered{Actor: "ann"}, nil)
+		}
+		return false
+	})
+	if took := n.run.At.Sub(n.run.TLSAt); !n.run.Restored || took < 5*time.Minute {
+		t.Errorf("restored %v, %s after the settings were written back", n.run.Restored, took)
+	}
+}
+
+// A process that comes back within seconds has watched nothing yet: what it has in its journal is no reason to raise anything.
+func TestARiseAfterAResumeWaitsForEachSource(t *testing.T) {
+	n := begin(healthy(canarySteps))
+	var rise rollout.CommandID
+	n.play(func() bool { return rise != 0 }, func(c rollout.Command) bool {
+		if _, ok := n.rise(c, 30); ok {
+			rise = c.ID
+			return true
+		}
+		return false
+	})
+	n.order(rollout.Resumed{})
+	resumed := n.world.now
+	answered := false
+	n.play(func() bool {
+		_, ok := n.records[len(n.records)-1].Event.(rollout.MinutesArrived)
+		answered = answered || ok
+		return answered
+	}, func(c rollout.Command) bool {
+		if _, ok := n.rise(c, 30); ok && !answered {
+			t.Errorf("the share rises again %s after the resume, and no source has answered", n.world.now.Sub(resumed))
+		}
+		return false
+	})
+}

@@ -80,7 +80,7 @@ func (t *turn) goOnWithTheWeek() {
 		r.Week, r.past, r.pieceAt = guardrails.Week{}, nil, t.at
 	}
 	known, ok := r.Baseline.ShapeThrough()
-	if !ok || !known.Start().Before(r.Plan.Horizon(r.Begun)) || known.Start().Sub(t.at) > weekAhead || t.age(r.pieceAt) < weekAhead/2 {
+	if !ok || known.Start().Sub(t.at) > weekAhead || t.age(r.pieceAt) < weekAhead/2 || !known.Start().Before(r.Plan.Horizon(r.Begun)) {
 		return
 	}
 	t.listWeek(known.Start(), known.Start().Add(weekPiece))
