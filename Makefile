@@ -3,9 +3,9 @@ GO ?= go
 FUZZTIME ?= 10s
 LINT = bin/golangci-lint
 
-.PHONY: test setup vet lint unit fuzz build clean
+.PHONY: test setup vet lint unit nights nightly fuzz build clean
 
-test: setup vet lint unit fuzz build
+test: setup vet lint unit nights fuzz build
 
 # Packages that some tests use as peers. Without Debian or without root the tests that need them say so and skip; with CI=true they fail.
 setup:
@@ -23,6 +23,13 @@ $(LINT): .ci/tools/golangci-lint/go.mod
 # Packages one after the other, and many tests of one at once: those of cmd/tlsroll mostly wait for the lab's clock.
 unit:
 	$(GO) test -race -shuffle=on -timeout 25m -p 1 -parallel 6 ./...
+
+# Random nights against the laws: 2,000 of them, and 100,000 with another seed each day. The detector of races plays 150 in unit.
+nights:
+	$(GO) test -count=1 -run '^TestRandomNightsKeepTheLaws$$' ./controller/sim -args -nights 2000
+
+nightly:
+	$(GO) test -count=1 -timeout 5h -run '^TestRandomNightsKeepTheLaws$$' ./controller/sim -args -nights 100000 -seed $$(date -u +%Y%m%d)
 
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" sh .ci/fuzz

@@ -95,7 +95,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetErr(std.err)
 	root.SetIn(std.in)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newDemo(std), newLab(std), newValidate(std), newPlan(std), newApply(std), newEvents(std), newStatus(std), newBacktest(std), newSchema(std), newExplain(std), newVersion(std))
+	root.AddCommand(newDemo(std), newLab(std), newValidate(std), newPlan(std), newApply(std), newEvents(std), newStatus(std), newBacktest(std), newSimulate(std), newSchema(std), newExplain(std), newVersion(std))
 	for _, c := range append(root.Commands(), root) {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, got []string) error {

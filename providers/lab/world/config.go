@@ -21,11 +21,13 @@ type Config struct {
 	PrimaryEdgeNames []string // ip:port as handshakes report it; generated when empty
 	BackupEdgeNames  []string
 
-	Location   *time.Location // of civil days and hours; default UTC
-	Seed       uint64
-	Fault      Fault // default None
-	Quiet      bool  // no noise, no caches, days alike, every minute complete as soon as it ends
-	ZeroWeight bool  // the DNS API takes a weight of 0
+	Location *time.Location // of civil days and hours; default UTC
+	Seed     uint64
+	Fault    Fault // default None
+	// Onset is when the fault's effect on requests and on measurements begins, at the earliest; zero: as soon as the change is live.
+	Onset      time.Time
+	Quiet      bool // no noise, no caches, days alike, every minute complete as soon as it ends
+	ZeroWeight bool // the DNS API takes a weight of 0
 	Platforms  []Platform
 
 	// How the civil days differ from that of the start, which is as Platforms say: standard deviations as shares of the usual, 0..0.3.
@@ -33,6 +35,9 @@ type Config struct {
 	DayTimes  float64 // of a day's total and handshake times; default 0.03, negative is none
 	// NightRise is how much longer both times are at 06:00 than at 02:00, on every day, as a share. They fall back by 11:00.
 	NightRise float64 // default 0.02, none in a quiet world; negative is none
+
+	// Stretching is the share of resolvers that keep an answer for five minutes whatever its TTL; default 0.03, negative is none.
+	Stretching float64
 
 	PropagationDNS time.Duration // API to authoritative servers; default 5 s, negative is none
 	PropagationTLS time.Duration // API to the last edge; default 90 s, negative is none. The API says success after two thirds of it
@@ -95,6 +100,7 @@ func (c Config) withDefaults() Config {
 	} else {
 		c.DayDemand, c.DayTimes, c.NightRise = shareOr(c.DayDemand, 0.05), shareOr(c.DayTimes, 0.03), shareOr(c.NightRise, 0.02)
 	}
+	c.Stretching = shareOr(c.Stretching, 0.03)
 	c.PropagationDNS = delayOr(c.PropagationDNS, 5*time.Second)
 	c.PropagationTLS = delayOr(c.PropagationTLS, 90*time.Second)
 	return c

@@ -39,11 +39,13 @@ func (w *World) WriteDNS(now time.Time, d plans.DNSWrite) error {
 		if err := w.mayWeigh(*r, d.Weight); err != nil {
 			return err
 		}
+		w.keep(now)
 		r.Weight, r.WeightKnown = d.Weight, true
 	case plans.EnableRecord, plans.DisableRecord:
 		if r.Locked {
 			return refused(opStatus, providers.Conflict, "DomainRecordLocked", "the record is locked")
 		}
+		w.keep(now)
 		r.Enabled = d.Action == plans.EnableRecord
 	}
 	w.log = append(w.log, Write{At: now, Lever: LeverDNS, DNS: d})

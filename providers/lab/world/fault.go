@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
-	"github.com/tlsroll/tlsroll/plans"
 )
 
 // Fault is one thing that goes wrong.
@@ -84,7 +83,7 @@ func catalogue() []faultEntry {
 		{Blind, "blind", "Client measurements of the primary are missing while the change is live.", effect{measured: vanish}},
 		{CommonCause, "common-cause", "10 % of the requests fail on both CDNs while the change is live.", effect{failing: 0.10, everyLeg: true}},
 		{Flap, "flap", "15 % of the primary's requests fail for 6 minutes of every 12 while the change is live.", effect{failing: 0.15, flap: true}},
-		{Throttle, "throttle", "The cloud APIs refuse the first two of every five calls.", effect{}},
+		{Throttle, "throttle", "Each cloud API refuses the first two of every five calls.", effect{}},
 		{DNSStuck, "dns-stuck", "After the first change of weight the authoritative servers keep the old weights for 25 minutes.", effect{}},
 		{TLSStuck, "tls-stuck", "The change is accepted and stays configuring for ever; setting it back works.", effect{}},
 		{
@@ -159,14 +158,8 @@ func (w *World) act(now time.Time) {
 	if w.cfg.Fault != Drift || w.drifted || last.stuck || last.set == w.tlsStart || now.Before(last.at.Add(w.cfg.PropagationTLS+driftAfter)) {
 		return
 	}
-	i, err := w.findRecord(plans.DNSWrite{Leg: guardrails.Backup})
-	if err != nil {
-		return
-	}
 	w.drifted = true
-	before := w.shareAsked()
-	w.state.DNS.Records[i].Weight = driftWeight
-	w.publish(now, before)
+	w.Disturb(now, guardrails.Backup, driftWeight)
 }
 
 // dnsDown reports whether RollbackDNSDown refuses a write that would lead to the given share.

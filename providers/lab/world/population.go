@@ -10,9 +10,7 @@ import (
 const (
 	resolvers = 300
 	// With demand falling as rank^-0.5, 1/Σd² is about 175: large enough that a five-minute mean stays within 5 points.
-	zipf = 0.5
-	// Every 33rd resolver stretches the TTL, so that it is 3 % of the demand.
-	stretchEvery = 33
+	zipf         = 0.5
 	stretchedTTL = 5 * time.Minute
 )
 
@@ -40,11 +38,15 @@ func newPopulation(w *World, begin time.Time) *population {
 	e := w.answer(begin)
 	p.carried = e.share
 	w.seed(int64(guardrails.MinuteOf(begin))-1, forResolvers)
+	every := 0 // evenly spread over large and small, so that the share of resolvers is that of the demand
+	if w.cfg.Stretching > 0 {
+		every = max(1, int(1/w.cfg.Stretching))
+	}
 	for i := range p.all {
 		r := &p.all[i]
 		r.demand /= sum
 		r.ttl = int64(w.ttl())
-		if i%stretchEvery == stretchEvery/2 {
+		if every > 0 && i%every == every/2 {
 			r.ttl = max(r.ttl, int64(stretchedTTL))
 		}
 		r.expiry = begin.UnixNano() + int64(w.rnd.Float64()*float64(r.ttl))

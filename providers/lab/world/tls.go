@@ -28,6 +28,7 @@ func (w *World) WriteTLS(now time.Time, t plans.TLSWrite) (configID string, err 
 		if !cur.Explicit || t.Delete != cur.ConfigID {
 			return t.Delete, nil
 		}
+		w.keep(now)
 		*cur = plans.TLSSettings{}
 		w.configure(now, t)
 		return t.Delete, nil
@@ -40,6 +41,7 @@ func (w *World) WriteTLS(now time.Time, t plans.TLSWrite) (configID string, err 
 		w.configs++
 		configID = strconv.Itoa(firstConfigID + w.configs)
 	}
+	w.keep(now)
 	*cur = plans.TLSSettings{
 		Explicit: true, Enabled: t.Set.Enabled, ConfigID: configID,
 		Extra: append([]plans.Arg(nil), t.Set.Extra...),
@@ -181,11 +183,17 @@ func (w *World) edgeName(leg guardrails.Leg, edge int) string {
 	return net + strconv.Itoa(edge+1) + ":443"
 }
 
-// Refuse counts one API call and returns the error with which the fault meets it, or nil. Whoever drives the world asks it before every
+// Refuse counts one call of an API and returns the error with which the fault meets it, or nil; calls of other APIs do not matter. Whoever drives the world asks it before every
 // API call: api is as "alidns:UpdateDNSSLBWeight".
 func (w *World) Refuse(_ time.Time, api string) error {
-	w.asked++
-	if w.cfg.Fault == Throttle && (w.asked-1)%5 < 2 {
+	if w.cfg.Fault != Throttle {
+		return nil
+	}
+	if w.asked == nil {
+		w.asked = map[string]int{}
+	}
+	w.asked[api]++
+	if (w.asked[api]-1)%5 < 2 {
 		return refused(api, providers.Throttled, "Throttling.User", "Request was denied due to user flow control.")
 	}
 	return nil

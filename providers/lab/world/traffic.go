@@ -29,7 +29,7 @@ func (w *World) mixOf(m guardrails.Minute, share float64) mix {
 	x := mix{share: share}
 	x.legs[0] = w.exposed(m, guardrails.Primary)
 	x.legs[1] = w.exposed(m, guardrails.Backup)
-	if w.effect.flap && int64(m)/flapMinutes%2 == 0 {
+	if w.effect.flap && int64(m)/flapMinutes%2 == 0 || m.Start().Before(w.cfg.Onset) {
 		x.legs[0].changed = 0
 	}
 	if w.effect.everyLeg {
@@ -78,10 +78,17 @@ func (x *exposure) add(set, start plans.TLSSet, leg guardrails.Leg, part float64
 
 // roll fills the counts of one minute, platform by platform, primary before backup, and the statuses that the edges saw.
 func (w *World) roll(m guardrails.Minute, x mix, counts []guardrails.Counts, statuses *legStatuses) {
+	served := w.rollCounts(m, x, counts)
+	for leg := range served {
+		statuses[leg] = w.statusMinute(served[leg], x.legs[leg])
+	}
+}
+
+// rollCounts fills the counts alone, and returns how many requests each leg served.
+func (w *World) rollCounts(m guardrails.Minute, x mix, counts []guardrails.Counts) (served [2]float64) {
 	demand, times := w.weather(m)
 	w.seed(int64(m), forCounts)
 	demand *= w.wobble(0.02)
-	var served [2]float64
 	for i, p := range w.cfg.Platforms {
 		shares := [2]float64{x.share, 1 - x.share}
 		for leg := range shares {
@@ -90,9 +97,7 @@ func (w *World) roll(m guardrails.Minute, x mix, counts []guardrails.Counts, sta
 			served[leg] += c.Requests - c.Errors
 		}
 	}
-	for leg := range served {
-		statuses[leg] = w.statusMinute(served[leg], x.legs[leg])
-	}
+	return served
 }
 
 func (w *World) platformMinute(p Platform, demand, times float64, x exposure) guardrails.Counts {

@@ -79,12 +79,15 @@ func (w *World) Minutes(now time.Time, view View, from, to guardrails.Minute) []
 
 // Measured returns what the metric system holds of the client measurements: the rows of the view [RUM], with NaN where it holds NaN.
 func (w *World) Measured(now time.Time, from, to guardrails.Minute) []guardrails.Row {
-	var rows []guardrails.Row
-	w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
+	rows := make([]guardrails.Row, 0, max(0, min(int(to-from)+1, historyRows))*2*len(w.cfg.Platforms))
+	w.eachMinute(now, from, to, RUM, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
 		rows = w.rumRows(rows, m, counts, w.rumPart(m, now))
 	})
 	return rows
 }
+
+// historyRows bounds how many minutes' rows are made room for at once.
+const historyRows = 400
 
 // Codes is the edge view of a leg with exact status codes.
 func (w *World) Codes(now time.Time, leg guardrails.Leg, from, to guardrails.Minute) []CodeMinute {
@@ -100,7 +103,7 @@ func (w *World) codes(
 	now time.Time, leg guardrails.Leg, from, to guardrails.Minute, part func(guardrails.Minute, time.Time) float64,
 ) []CodeMinute {
 	var list []CodeMinute
-	w.eachMinute(now, from, to, func(m guardrails.Minute, counts []guardrails.Counts, statuses legStatuses) {
+	w.eachMinute(now, from, to, Edge(leg), func(m guardrails.Minute, counts []guardrails.Counts, statuses legStatuses) {
 		visible := part(m, now)
 		c := CodeMinute{Minute: m, Codes: codesOf(statuses[leg-1], visible)}
 		if len(c.Codes) == 0 {
@@ -116,7 +119,7 @@ func (w *World) codes(
 
 // eachMinute calls f for every minute of from..to that has ended by now, computing those before the world's history as they are asked.
 func (w *World) eachMinute(
-	now time.Time, from, to guardrails.Minute, f func(guardrails.Minute, []guardrails.Counts, legStatuses),
+	now time.Time, from, to guardrails.Minute, view View, f func(guardrails.Minute, []guardrails.Counts, legStatuses),
 ) {
 	w.Advance(now)
 	n := 2 * len(w.cfg.Platforms)
@@ -126,7 +129,7 @@ func (w *World) eachMinute(
 			f(m, w.counts[i*n:(i+1)*n], w.statuses[i])
 			continue
 		}
-		p := w.pastMinute(now, m)
+		p := w.pastMinute(now, m, view)
 		f(m, p.counts, p.statuses)
 	}
 }
@@ -135,13 +138,14 @@ func (w *World) eachMinute(
 type rolled struct {
 	counts   []guardrails.Counts
 	statuses legStatuses
+	answered bool // statuses are there
 }
 
 // pastKept is how many of them are remembered: a week of all hours, and a little more. A source asks for the same ones once a field.
 const pastKept = 8 * 24 * 60
 
-func (w *World) pastMinute(now time.Time, m guardrails.Minute) rolled {
-	if p, ok := w.past[m]; ok {
+func (w *World) pastMinute(now time.Time, m guardrails.Minute, view View) rolled {
+	if p, ok := w.past[m]; ok && (p.answered || view == RUM) {
 		return p
 	}
 	x := mix{share: w.answered[0].share + 0.04*(w.unit(m, forPast)-0.5)}
@@ -152,7 +156,12 @@ func (w *World) pastMinute(now time.Time, m guardrails.Minute) rolled {
 	x.legs[0].add(w.tlsStart, w.tlsStart, guardrails.Primary, 1)
 	x.legs[1].add(w.EdgeTLS(now, guardrails.Backup, 0), w.tlsStart, guardrails.Backup, 1)
 	p := rolled{counts: make([]guardrails.Counts, 2*len(w.cfg.Platforms))}
-	w.roll(m, x, p.counts, &p.statuses)
+	if view != RUM {
+		p.answered = true
+		w.roll(m, x, p.counts, &p.statuses)
+	} else {
+		w.rollCounts(m, x, p.counts)
+	}
 	if w.past == nil || len(w.past) >= pastKept {
 		w.past = map[guardrails.Minute]rolled{}
 	}
@@ -187,7 +196,7 @@ const gapEvery = 6
 // damage is what happens to the primary's measurements of a minute.
 func (w *World) damage(m guardrails.Minute) damage {
 	harm := w.effect.measured
-	if harm == 0 || harm == skip && m%gapEvery != 0 || w.exposed(m, guardrails.Primary).changed == 0 {
+	if harm == 0 || m.Start().Before(w.cfg.Onset) || harm == skip && m%gapEvery != 0 || w.exposed(m, guardrails.Primary).changed == 0 {
 		return 0
 	}
 	return harm

@@ -45,10 +45,11 @@ type World struct {
 	downUntil  time.Time
 	drifted    bool
 	tls        []tlsEpoch
-	tlsStart   plans.TLSSet // what the primary's edges spoke at the start
-	configs    int          // configuration ids given out
-	asked      int          // API calls counted by Refuse
+	tlsStart   plans.TLSSet   // what the primary's edges spoke at the start
+	configs    int            // configuration ids given out
+	asked      map[string]int // calls counted by Refuse, of each API
 	log        []Write
+	versions   []version // what was configured before each change
 
 	today    int64 // the civil day of the start
 	crowd    *population
