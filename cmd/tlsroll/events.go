@@ -10,7 +10,6 @@ import (
 	"github.com/tlsroll/tlsroll/cmd/tlsroll/view"
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
-	"github.com/tlsroll/tlsroll/controller/store/sqlite"
 )
 
 func newEvents(io stdio) *cobra.Command {
@@ -63,7 +62,7 @@ func newStatus(io stdio) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		writer, err := sqlite.Writer(path)
+		writer, err := writerOf(cmd.Context(), io, path, run)
 		if err != nil {
 			return err
 		}
@@ -89,7 +88,7 @@ func openRun(ctx context.Context, io stdio, at string, args []string) (s openedS
 	if err != nil {
 		return nil, "", err
 	}
-	if s, err = readStore(ctx, path); err != nil {
+	if s, err = readStore(ctx, io, path); err != nil {
 		return nil, "", err
 	}
 	if len(args) > 0 {

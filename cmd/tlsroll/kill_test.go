@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +24,9 @@ import (
 	"github.com/tlsroll/tlsroll/controller/store/sqlite"
 	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
+
+// everyRecord kills after one to four records, instead of after a few dozen: several hundred times in a run, which takes ten minutes.
+var everyRecord = flag.Bool("every-record", false, "kill at nearly every record")
 
 // claimTTL is short, so that what a dead process may still have under way is waited out in two seconds.
 const claimTTL = 6 * time.Second
@@ -54,8 +58,9 @@ func mortal() {
 	l.tell = func(u rollout.Urgency, text string) { fmt.Fprintln(os.Stderr, u, text) }
 	l.talk = func(text string) { fmt.Fprintln(os.Stderr, text) }
 	l.watch = func(_, after rollout.Run, rec rollout.Record) {
-		fmt.Printf("record %d %s %s\n", rec.Seq, rollout.Kind(rec.Event), after.Way)
-		if left--; left == 0 {
+		fmt.Fprintf(l.io.out, "record %d %s %s %s\n", rec.Seq, rollout.Kind(rec.Event), after.Way, after.Phase())
+		left--
+		if left == 0 {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
@@ -75,8 +80,8 @@ func mortal() {
 	os.Exit(exitUnexpected)
 }
 
-// A real process with a real journal is killed right after a record of every kind that the run has, forward and on the way back, a few
-// hundred times in all, and started with the same command: nothing that was acknowledged is missing, the end is the same, and no write
+// A real process with a real journal is killed right after a record is durable, again and again, forward and on the way back, and started
+// with the same command: nothing that was acknowledged is missing, the end is the same, and no write
 // is made that had landed.
 func TestKilledAtRecordsAndStartedAgain(t *testing.T) {
 	t.Parallel()
@@ -127,15 +132,24 @@ type lives struct {
 	dice  *rand.Rand
 	n     int
 	last  uint64         // newest record that was seen to be durable
+	phase string         // after it
 	died  map[string]int // how often after a record of that kind, by way and kind
 }
 
-// untilTheEnd starts processes until one ends by itself, and returns its exit code. Each may make up to four records.
+// untilTheEnd starts processes until one ends by itself, and returns its exit code. Preflight has half an hour of the run's time for all
+// its lives together, so there are few in it.
 func (l *lives) untilTheEnd(t *testing.T) int {
 	t.Helper()
 	for range 3000 {
 		l.n++
-		code, killed := l.one(t, 1+l.dice.IntN(4))
+		most := 24
+		if *everyRecord {
+			most = 4
+		}
+		if l.phase == "" || l.phase == rollout.Preflight.String() {
+			most = 60
+		}
+		code, killed := l.one(t, 1+l.dice.IntN(most))
 		if !killed {
 			return code
 		}
@@ -148,7 +162,7 @@ func (l *lives) untilTheEnd(t *testing.T) int {
 func (l *lives) one(t *testing.T, records int) (code int, killed bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "mortal", "-plan", l.b.file, "-store", l.store, "-speed", fmt.Sprint(l.b.clock.Speed),
-		"-epoch", l.b.clock.Epoch.Format(time.RFC3339Nano), "-virtual", l.b.clock.Start.Format(time.RFC3339Nano), "-records", fmt.Sprint(records))
+		"-epoch", l.b.clock.Epoch.Format(time.RFC3339Nano), "-virtual", l.b.clock.Start.Format(time.RFC3339Nano), "-records", strconv.Itoa(records))
 	cmd.Env = append(os.Environ(), l.b.io.env...)
 	cmd.Stderr = l.b.out
 	out, err := cmd.StdoutPipe()
@@ -162,7 +176,7 @@ func (l *lives) one(t *testing.T, records int) (code int, killed bool) {
 	for in := bufio.NewScanner(out); in.Scan(); {
 		var seq uint64
 		var what, way string
-		if _, err := fmt.Sscanf(in.Text(), "record %d %s %s", &seq, &what, &way); err != nil || seq != l.last+1 {
+		if _, err := fmt.Sscanf(in.Text(), "record %d %s %s %s", &seq, &what, &way, &l.phase); err != nil || seq != l.last+1 {
 			t.Errorf("after record %d came %q, %v", l.last, in.Text(), err)
 		}
 		l.last, kind = seq, way+" "+what
@@ -207,7 +221,7 @@ func (l *lives) check(t *testing.T) {
 		}
 	}
 	t.Logf("%d lives, %d records, killed after %v, never after %v", l.n, len(records), l.died, missed)
-	if len(l.died) < 5 || l.n < 100 {
+	if len(l.died) < 4 || l.n < 15 {
 		t.Errorf("only %d lives: the kills do not cover the run", l.n)
 	}
 	if run.End == nil || len(run.Outstanding()) > 0 {

@@ -53,7 +53,7 @@ func (l *local) do(ctx context.Context) (rollout.Run, error) {
 	if !l.standby {
 		waiting = nil
 	}
-	s, err := openStore(ctx, l.store, waiting)
+	s, err := openStore(ctx, l.io, l.store, waiting)
 	if err != nil {
 		return rollout.Run{}, err
 	}
