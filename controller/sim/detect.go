@@ -66,7 +66,7 @@ func (n *night) allFail(platform string, through, since guardrails.Minute, limit
 	for m := through; m > through-window; m-- {
 		p, known := n.delivered(seriesKey{platform, guardrails.Primary}, m)
 		b, compared := n.delivered(seriesKey{platform, guardrails.Backup}, m)
-		if !known || !compared || p.Requests < 300 || 100*p.Errors/p.Requests < 1.4*limit || b.Requests < 300 || 100*b.Errors/b.Requests > limit/2 {
+		if !known || !compared || p.Requests < 100 || 100*p.Errors/p.Requests < 1.1*limit || b.Requests < 300 || 100*b.Errors/b.Requests > limit/2 {
 			return false
 		}
 	}

@@ -35,6 +35,7 @@ func (n *night) writeBegan(t *task, w sent, now time.Time) {
 	n.mark(atBegun, decided)
 	if w.TLS != nil {
 		n.mark(atTLS, decided)
+		n.restoring = n.restoring || !n.turned.IsZero()
 	}
 	if rehearsal {
 		return

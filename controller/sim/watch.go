@@ -7,6 +7,7 @@ import (
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
+	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
 
 // Broken is a law that did not hold.
@@ -33,6 +34,7 @@ type watcher struct {
 	broken    []Broken
 	origin    plans.Weights     // what was stored before the first write
 	settings  plans.TLSSettings // the primary's, then
+	restoring bool              // the way back has written the settings
 	shifted   time.Time         // the last write of a weight has landed
 	touched   bool
 	drifted   time.Time // another hand wrote
@@ -108,6 +110,7 @@ func (n *night) look(before, after rollout.Run, rec rollout.Record) {
 	n.oneWriteEach(after)
 	n.noDrift(before, after)
 	n.breaches(after)
+	n.bothLevers(after)
 	n.hurting()
 	switch {
 	case before.Way == rollout.Back && after.Way != rollout.Back:
@@ -117,6 +120,17 @@ func (n *night) look(before, after rollout.Run, rec rollout.Record) {
 		if !n.hurt.IsZero() {
 			n.outcome.Detection = n.w.now.Sub(n.hurt)
 		}
+	}
+}
+
+// bothLevers holds that the way back does not leave the settings for later. Where calls fail, or nobody is there, it may take longer.
+func (n *night) bothLevers(run rollout.Run) {
+	if n.turned.IsZero() || n.restoring || run.End != nil || n.restoredTLS() || len(n.script.spells) > 0 || n.away > 0 || n.script.world.Fault == world.Throttle {
+		return
+	}
+	if since := n.w.now.Sub(n.turned); since > time.Minute {
+		n.restoring = true
+		n.law("levers", "%s after the run turned round nobody has written the settings back", since)
 	}
 }
 
