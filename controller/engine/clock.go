@@ -99,14 +99,15 @@ func (c *runClock) runDuration(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.scale.Speed)
 }
 
-// jumped is what a run is told of a jump: ahead, that nobody watched for a while; back, that its time and the sources' differ now, which a
-// person has to look at.
-func jumped(by time.Duration) rollout.Event {
-	switch {
-	case by >= jumpAhead:
-		return rollout.Resumed{Actor: "the clock, which went ahead by " + by.Round(time.Second).String()}
-	case by <= -jumpBack:
-		return rollout.PauseOrdered{Actor: "tlsroll", Reason: fmt.Sprintf("the machine's clock was set back by %s, and the run's time cannot go back", (-by).Round(time.Second))}
-	}
-	return nil
+// sleptError means that the wall clock went ahead of the steady one: nobody watched meanwhile. What was under way began before that, so
+// the run must be gone on with as after a stop.
+type sleptError struct{ by time.Duration }
+
+func (e *sleptError) Error() string {
+	return "the clock went ahead by " + e.by.Round(time.Second).String()
+}
+
+// setBack is what a run is told of a wall clock that was set back: its time and the sources' differ now, which a person has to look at.
+func setBack(by time.Duration) rollout.Event {
+	return rollout.PauseOrdered{Actor: "tlsroll", Reason: fmt.Sprintf("the machine's clock was set back by %s, and the run's time cannot go back", by.Round(time.Second))}
 }

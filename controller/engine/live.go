@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type Live struct {
 	log    *zap.Logger
 	events chan rollout.Event
 	wg     sync.WaitGroup
-	next   rollout.Event // taken from events, and to be given out after what the clock did
+	kept   []rollout.Event // given out before any other: what the clock did, and the event that showed it
 
 	mu     sync.Mutex
 	levers [2]lane // share, tls
@@ -60,12 +61,13 @@ func (l *Live) Order(ctx context.Context, e rollout.Event) {
 	l.wg.Go(func() { l.Post(ctx, e) })
 }
 
-// Next implements Inbox. Only the goroutine that drives the run may call it. A jump of the wall clock comes as an event of its own,
-// before the one that showed it.
+// Next implements Inbox. Only the goroutine that drives the run may call it. A wall clock that was set back comes as an event of its own,
+// before the one that showed it; after one that went ahead it fails with a *sleptError, and the event is kept.
 func (l *Live) Next(ctx context.Context) (time.Time, rollout.Event, error) {
-	e := l.next
-	l.next = nil
-	if e == nil {
+	var e rollout.Event
+	if len(l.kept) > 0 {
+		e, l.kept = l.kept[0], l.kept[1:]
+	} else {
 		select {
 		case e = <-l.events:
 		case <-ctx.Done():
@@ -73,10 +75,13 @@ func (l *Live) Next(ctx context.Context) (time.Time, rollout.Event, error) {
 		}
 	}
 	at, jump := l.clock.advance()
-	if j := jumped(jump); j != nil {
+	if jump != 0 {
 		l.log.Warn("clock jumped", zap.Duration("by", jump))
-		l.next = e
-		e = j
+		l.kept = slices.Insert(l.kept, 0, e)
+		if jump > 0 {
+			return time.Time{}, nil, &sleptError{jump}
+		}
+		e = setBack(-jump)
 	}
 	return at.UTC(), e, nil
 }
@@ -146,6 +151,12 @@ func (l *Live) startLever(ctx context.Context, which int, c rollout.Command) {
 			l.Post(ctx, e)
 		}
 	})
+}
+
+// resume ends what the levers are doing, and makes a Resumed the next event: whoever drives the run starts again what is outstanding.
+func (l *Live) resume(why string) {
+	l.endWrites()
+	l.kept = slices.Insert(l.kept, 0, rollout.Event(rollout.Resumed{Actor: why}))
 }
 
 // endWrites ends what the levers are doing, and waits for it: an ended run writes nothing.

@@ -59,7 +59,7 @@ func (s *Session) Run(parent context.Context, run rollout.Run, first ...rollout.
 		for _, e := range first {
 			s.live.Post(ctx, e)
 		}
-		run, err = Drive(ctx, w, run)
+		run, err = s.drive(ctx, w, run)
 		s.live.endWrites()
 	} else {
 		for _, c := range run.Outstanding() {
@@ -73,6 +73,19 @@ func (s *Session) Run(parent context.Context, run rollout.Run, first ...rollout.
 		err = cause
 	}
 	return run, err
+}
+
+// drive is Drive, gone on with after each time that the machine slept.
+func (s *Session) drive(ctx context.Context, w World, run rollout.Run) (rollout.Run, error) {
+	for {
+		var err error
+		run, err = Drive(ctx, w, run)
+		slept, ok := errors.AsType[*sleptError](err)
+		if !ok {
+			return run, err
+		}
+		s.live.resume(slept.Error())
+	}
 }
 
 // flush records what is delivered after the end, and then notes the end in the store.
