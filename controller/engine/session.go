@@ -44,8 +44,9 @@ func (s *Session) Open() {
 // Order gives the run an event without waiting: what a person orders. It gives up when ctx ends.
 func (s *Session) Order(ctx context.Context, e rollout.Event) { s.live.Order(ctx, e) }
 
-// Run drives the run from its first events: a Started or, for one that is gone on with, a Resumed, and what a person orders at once. It returns the run as it is then, and an
-// error when ctx ended before its end, which is then the context's cause; nothing of it goes on after that.
+// Run drives the run from its first events: a Started or, for one that is gone on with, a Resumed, and what a person orders at once. It
+// returns the run as it is then, and an error when ctx ended before its end, which is then the context's cause; nothing of it goes on
+// after that.
 func (s *Session) Run(parent context.Context, run rollout.Run, first ...rollout.Event) (rollout.Run, error) {
 	ctx, stop := context.WithCancel(parent)
 	defer s.live.Wait()
