@@ -183,8 +183,8 @@ func (w *World) edgeName(leg guardrails.Leg, edge int) string {
 	return net + strconv.Itoa(edge+1) + ":443"
 }
 
-// Refuse counts one call of an API and returns the error with which the fault meets it, or nil; calls of other APIs do not matter. Whoever drives the world asks it before every
-// API call: api is as "alidns:UpdateDNSSLBWeight".
+// Refuse counts one call of an API and returns the error with which the fault meets it, or nil; calls of other APIs do not matter.
+// Whoever drives the world asks it before every API call: api is as "alidns:UpdateDNSSLBWeight".
 func (w *World) Refuse(_ time.Time, api string) error {
 	if w.cfg.Fault != Throttle {
 		return nil
