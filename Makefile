@@ -1,6 +1,6 @@
 # make test is what CI runs. It needs Go; on Debian it installs the rest.
 GO ?= go
-FUZZTIME ?= 10s
+FUZZTIME ?= 5s
 LINT = bin/golangci-lint
 
 .PHONY: test setup vet lint unit nights nightly fuzz build clean

@@ -94,7 +94,7 @@ func runMutant(t *testing.T, file, text string) (string, error) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", list, "-skip", "^TestTheLawsNotice", "-failfast", ".",
-		"-args", "-rapid.checks=1500", "-rapid.nofailfile", "-rapid.shrinktime=1s")
+		"-args", "-rapid.checks=800", "-rapid.nofailfile", "-rapid.shrinktime=1s")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
