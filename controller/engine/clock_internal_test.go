@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
+	"github.com/tlsroll/tlsroll/controller/store"
 	"github.com/tlsroll/tlsroll/plans"
 )
 
@@ -96,10 +97,59 @@ func TestAMachineThatSleptGoesOnAsAfterAStop(t *testing.T) {
 			}
 			got = append(got, rollout.Kind(e))
 		}
-		if want := []string{"pause_ordered", "resumed", "abort_ordered"}; !slices.Equal(got, want) {
+		if want := []string{"resumed", "pause_ordered", "abort_ordered"}; !slices.Equal(got, want) {
 			t.Errorf("events %v, want %v", got, want)
 		}
 		cancel()
 		l.Wait()
+	})
+}
+
+// taken is a store that remembers what it was given.
+type taken struct {
+	store.Store
+	kinds    []string
+	finished bool
+}
+
+func (s *taken) Append(_ context.Context, _ store.Claim, _ rollout.RunID, rec rollout.Record) error {
+	s.kinds = append(s.kinds, rollout.Kind(rec.Event))
+	return nil
+}
+
+func (s *taken) Finish(context.Context, store.Claim, rollout.RunID, rollout.Phase) error {
+	s.finished = true
+	return nil
+}
+
+// told is a notifier that lets something happen before it answers.
+type told func()
+
+func (f told) Notify(context.Context, Key, rollout.Urgency, string) error {
+	f()
+	return nil
+}
+
+// A machine that sleeps before the first record, or after the run has ended, changes nothing: the first record is the one that was posted,
+// and the last words are recorded.
+func TestASessionOutlivesASleepAtBothEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := instant{wall: time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC)}
+		sleepNow := func() { at.wall = at.wall.Add(time.Hour) }
+		s := &taken{}
+		session := &Session{
+			Store: s, Lease: &Lease{store: s}, ID: "run", Plan: &plans.Plan{}, Ports: Ports{Notifier: told(sleepNow)}, Log: zap.NewNop(),
+			Tell: func(_ rollout.Urgency, text string) { t.Error(text) },
+		}
+		session.Open()
+		session.live.clock = newRunClock(plans.Clock{}, func() instant { return at })
+		sleepNow()
+		run, err := session.Run(t.Context(), rollout.Run{}, rollout.Started{Run: "run", Plan: "no plan at all"})
+		if err != nil || run.Phase() != rollout.Halted || !s.finished || len(run.Outstanding()) > 0 {
+			t.Errorf("%s, finished %v, outstanding %v: %v", run.Phase(), s.finished, run.Outstanding(), err)
+		}
+		if want := []string{"started", "command_succeeded"}; !slices.Equal(s.kinds, want) {
+			t.Errorf("records %v, want %v", s.kinds, want)
+		}
 	})
 }

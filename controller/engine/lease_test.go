@@ -55,6 +55,9 @@ func (c *claims) renewals() int {
 	return c.renewed
 }
 
+// pass lets the bubble's time pass.
+func pass(d time.Duration) { <-time.After(d) }
+
 func take(t *testing.T, c *claims) *engine.Lease {
 	t.Helper()
 	l, err := engine.Take(t.Context(), c, []string{"domain:cdn.example.com"}, "a", engine.LeaseTTL)
@@ -72,11 +75,11 @@ func TestAWriteBeginsOnlyInsideTheClaim(t *testing.T) {
 			t.Errorf("a fresh claim: %v after %d renewals", err, c.renewals())
 		}
 		// Frozen for longer than the claim leaves room for a call: 30 s, less 10 s for the call and 2 s in reserve.
-		time.Sleep(18 * time.Second)
+		pass(18 * time.Second)
 		if err := l.MayWrite(t.Context()); err != nil || c.renewals() != 1 {
 			t.Errorf("a claim that still stands is renewed first: %v after %d renewals", err, c.renewals())
 		}
-		time.Sleep(17 * time.Second)
+		pass(17 * time.Second)
 		if err := l.MayWrite(t.Context()); err != nil || c.renewals() != 1 {
 			t.Errorf("17 s after a renewal: %v after %d renewals", err, c.renewals())
 		}
@@ -98,7 +101,7 @@ func TestNothingIsWrittenUnderAClaimThatIsNotConfirmed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &claims{}
 				l := take(t, c)
-				time.Sleep(time.Minute)
+				pass(time.Minute)
 				c.set(test.fail, test.takes)
 				err := l.MayWrite(t.Context())
 				if providers.KindOf(err) != providers.Transient || test.fail != nil && !errors.Is(err, test.fail) {
@@ -130,12 +133,12 @@ func TestALeaseIsKeptUntilSomebodyElseHasIt(t *testing.T) {
 		l := take(t, c)
 		ended := make(chan error, 1)
 		go func() { ended <- l.Keep(t.Context()) }()
-		time.Sleep(time.Minute + time.Second)
+		pass(time.Minute + time.Second)
 		if n := c.renewals(); n != 12 {
 			t.Errorf("renewed %d times in a minute", n)
 		}
 		c.set(errors.New("a slow disk"), 0)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		c.set(store.ErrFenced, 0)
 		if err := <-ended; !errors.Is(err, store.ErrFenced) {
 			t.Errorf("ended with %v", err)

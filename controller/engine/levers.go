@@ -214,6 +214,9 @@ func (x *Executor) writeTLS(ctx context.Context, primary TLSSetter, w plans.TLSW
 
 // rehearse writes the present weight of a record that is on. It changes nothing, and shows that writing is permitted.
 func (x *Executor) rehearse(ctx context.Context, a rollout.Rehearse) error {
+	if err := x.mayWrite(ctx); err != nil { // before the read, as in setShare
+		return err
+	}
 	s, w, err := x.readWeights(ctx, x.Ports.DNS, named(a.Names))
 	if err != nil {
 		return err

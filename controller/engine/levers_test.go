@@ -204,3 +204,31 @@ func TestSetShareDoesNotBelieveAServerThatIsBehind(t *testing.T) {
 		}
 	}
 }
+
+// What a controller that was taken over had sent may land while the new one waits. What it reads and writes comes after that.
+func TestNothingIsReadBeforeTheWaitForAnothersLastCall(t *testing.T) {
+	for _, a := range []rollout.Action{
+		rollout.Rehearse{Names: names}, rollout.SetShare{Names: names, Want: tenth, Before: drained, Force: true},
+	} {
+		c := newCloud()
+		p := ports(c)
+		waited := false
+		p.MayWrite = func(ctx context.Context) error {
+			if waited {
+				return nil
+			}
+			waited = true
+			return records{c}.Write(ctx, write(guardrails.Primary, "1", plans.SetWeight, 10)) // the other's last call
+		}
+		x := engine.Executor{Plan: plan, Ports: p}
+		x.Do(t.Context(), rollout.Command{ID: 5, Action: a})
+		for i, w := range c.writes[1:] {
+			if w.Leg == guardrails.Primary && w.Action == plans.SetWeight && w.Weight != 10 {
+				t.Errorf("%T: write %d is %+v, from what was read before", a, i+1, w)
+			}
+		}
+		if len(c.writes) < 2 {
+			t.Errorf("%T wrote nothing", a)
+		}
+	}
+}

@@ -67,6 +67,9 @@ func (l *Live) Next(ctx context.Context) (time.Time, rollout.Event, error) {
 	var e rollout.Event
 	if len(l.kept) > 0 {
 		e, l.kept = l.kept[0], l.kept[1:]
+		if _, first := e.(rollout.Resumed); first { // nothing may come before it, another jump neither
+			return l.clock.now().UTC(), e, nil
+		}
 	} else {
 		select {
 		case e = <-l.events:

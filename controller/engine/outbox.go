@@ -19,13 +19,19 @@ const (
 // has a goroutine of its own, so a receiver that is dead or slow holds up nothing but what comes after it.
 type outbox struct {
 	queue   []rollout.Command
+	newest  rollout.CommandID // that was put in
 	running bool
 }
 
-// say delivers a notification after those before it, as often as it takes.
+// say delivers a notification after those before it, as often as it takes. Commands are numbered in the order in which they are due, so one
+// that is started again, after the machine slept, is in hand already.
 func (l *Live) say(ctx context.Context, c rollout.Command) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.ID <= l.said.newest {
+		return
+	}
+	l.said.newest = c.ID
 	l.said.queue = append(l.said.queue, c)
 	if !l.said.running {
 		l.said.running = true

@@ -92,3 +92,29 @@ func TestADeadReceiverNeverDelaysAWrite(t *testing.T) {
 		l.Wait()
 	})
 }
+
+// A notification that is started again while it is in hand, as after the machine slept, is delivered once.
+func TestANotificationInHandIsNotDeliveredTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{script: []error{errors.New("lost")}}
+		p := ports(newCloud())
+		p.Notifier = r
+		ctx, cancel := context.WithCancel(t.Context())
+		l := engine.NewLive("run-1", plans.Clock{}, plan, p, zap.NewNop())
+		for range 2 {
+			tell(ctx, l, 7, "first")
+			tell(ctx, l, 8, "second")
+		}
+		for range 2 {
+			if _, _, err := l.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(time.Hour)
+		if diff := cmp.Diff([]string{"run-1/7 first", "run-1/7 first", "run-1/8 second"}, r.got); diff != "" {
+			t.Errorf("deliveries mismatch (-want +got):\n%s", diff)
+		}
+		cancel()
+		l.Wait()
+	})
+}

@@ -85,7 +85,9 @@ func (s *Session) drive(ctx context.Context, w World, run rollout.Run) (rollout.
 		if !ok {
 			return run, err
 		}
-		s.live.resume(slept.Error())
+		if run.Seq > 0 { // else nothing has begun yet
+			s.live.resume(slept.Error())
+		}
 	}
 }
 
@@ -94,6 +96,12 @@ func (s *Session) flush(parent context.Context, w World, ended rollout.Run) (rol
 	ctx, cancel := context.WithTimeout(parent, flushPatience)
 	defer cancel()
 	run, err := Flush(ctx, w, ended)
+	for {
+		if _, slept := errors.AsType[*sleptError](err); !slept {
+			break
+		}
+		run, err = Flush(ctx, w, run) // a run that has ended misses nothing
+	}
 	if errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil {
 		s.Tell(rollout.Warn, fmt.Sprintf("%d notifications could not be delivered; they are kept in the journal and tried again at the next start", len(run.Outstanding())))
 		return run, nil

@@ -19,7 +19,7 @@ import (
 // Surroundings are what a supervisor needs. All fields must be set, except Watch.
 type Surroundings struct {
 	Store   store.Store
-	Holder  string // names this process in claims
+	Holder  string // names this process in claims; each run's claim adds a number, so that two of them exclude each other
 	TTL     time.Duration
 	Clock   plans.Clock
 	Log     *zap.Logger
@@ -36,15 +36,17 @@ type Supervisor struct {
 	Surroundings
 
 	starts   chan start
-	mu       sync.Mutex
-	carried  map[rollout.RunID]*carried
 	sessions sync.WaitGroup
+
+	mu      sync.Mutex
+	carried map[rollout.RunID]carried
+	claims  int // taken so far
 }
 
 // carried is a run that this process has.
 type carried struct {
 	lease   *Lease
-	session *Session // nil until it is open
+	session *Session
 	stop    context.CancelCauseFunc
 }
 
@@ -58,7 +60,7 @@ type start struct {
 
 // NewSupervisor returns a supervisor that carries nothing yet: Run does.
 func NewSupervisor(s Surroundings) *Supervisor {
-	return &Supervisor{Surroundings: s, starts: make(chan start), carried: map[rollout.RunID]*carried{}}
+	return &Supervisor{Surroundings: s, starts: make(chan start), carried: map[rollout.RunID]carried{}}
 }
 
 // ErrNotHere means that this process does not carry the run.
@@ -89,11 +91,18 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	}
 }
 
-// Start begins a run of a plan, which goes on while Run does. It fails with a *store.HeldError when somebody works on its domain or record.
+// ErrUnfinished means that an earlier run of the same domain or record has not ended: it must be gone on with, not started again.
+var ErrUnfinished = errors.New("an earlier run has not ended")
+
+// Start begins a run of a plan, which goes on while Run does. It fails with a *store.HeldError when somebody works on its domain or record,
+// this process too, and with ErrUnfinished when nobody does and an earlier run has not ended.
 func (s *Supervisor) Start(ctx context.Context, p *plans.Plan, first rollout.Started) error {
-	lease, err := Take(ctx, s.Store, rollout.Keys(p), s.Holder, s.TTL)
+	lease, err := s.take(ctx, rollout.Keys(p))
 	if err != nil {
 		return err
+	}
+	if err := s.unfinished(ctx, p); err != nil {
+		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	b := start{lease, p, first, make(chan error, 1)}
 	select {
@@ -104,12 +113,43 @@ func (s *Supervisor) Start(ctx context.Context, p *plans.Plan, first rollout.Sta
 	}
 }
 
+// take claims keys under a name of its own.
+func (s *Supervisor) take(ctx context.Context, keys []string) (*Lease, error) {
+	s.mu.Lock()
+	s.claims++
+	holder := fmt.Sprintf("%s, claim %d", s.Holder, s.claims)
+	s.mu.Unlock()
+	return Take(ctx, s.Store, keys, holder, s.TTL)
+}
+
+// unfinished looks for a run that shares a key with a plan and has not ended. One that has ended, and still has something to tell, does not
+// count.
+func (s *Supervisor) unfinished(ctx context.Context, p *plans.Plan) error {
+	runs, err := s.Store.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, known := range runs {
+		if known.Ended != 0 || !slices.ContainsFunc(rollout.Keys(p), func(k string) bool { return slices.Contains(known.Keys, k) }) {
+			continue
+		}
+		records, err := store.Read(ctx, s.Store, known.ID)
+		if err != nil {
+			return err
+		}
+		if run := rollout.Replay(records); run.End == nil {
+			return fmt.Errorf("start a run of %s: %w: %s, %s", p.Domain, ErrUnfinished, known.ID, run.Live())
+		}
+	}
+	return nil
+}
+
 // Order gives a run an event: what a person orders. It fails with ErrNotHere when another process has the run.
 func (s *Supervisor) Order(ctx context.Context, id rollout.RunID, e rollout.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.carried[id]
-	if c == nil || c.session == nil {
+	c, ok := s.carried[id]
+	if !ok {
 		return fmt.Errorf("order for run %s: %w", id, ErrNotHere)
 	}
 	c.session.Order(ctx, e)
@@ -120,12 +160,7 @@ func (s *Supervisor) Order(ctx context.Context, id rollout.RunID, e rollout.Even
 func (s *Supervisor) Runs() []rollout.RunID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ids []rollout.RunID
-	for id := range s.carried {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
+	return slices.Sorted(maps.Keys(s.carried))
 }
 
 // adopt takes the runs that have not ended and that nobody holds.
@@ -163,7 +198,7 @@ func (s *Supervisor) held(ctx context.Context) (map[string]bool, error) {
 }
 
 func (s *Supervisor) adoptOne(ctx context.Context, known store.Run) error {
-	lease, err := Take(ctx, s.Store, known.Keys, s.Holder, s.TTL)
+	lease, err := s.take(ctx, known.Keys)
 	if _, taken := errors.AsType[*store.HeldError](err); taken {
 		return nil // another controller was quicker
 	}
@@ -175,6 +210,9 @@ func (s *Supervisor) adoptOne(ctx context.Context, known store.Run) error {
 		return errors.Join(err, lease.Release(ctx))
 	}
 	run := rollout.Replay(records)
+	if run.Plan == nil {
+		return errors.Join(errors.New("its plan cannot be read by this version"), lease.Release(ctx))
+	}
 	return s.carry(ctx, lease, run, run.Plan, run.ID, rollout.Resumed{Actor: s.Holder, Tool: s.Tool})
 }
 
@@ -185,14 +223,15 @@ func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run
 		return errors.Join(err, lease.Release(parent))
 	}
 	ctx, stop := context.WithCancelCause(parent)
-	c := &carried{lease: lease, stop: stop}
-	c.session = &Session{Store: s.Store, Lease: lease, ID: id, Plan: p, Ports: ports, Clock: s.Clock, Log: s.Log.With(zap.String("run", string(id))), Tell: s.Tell, Watch: s.Watch}
-	c.session.Open()
-	s.add(id, c)
+	session := &Session{
+		Store: s.Store, Lease: lease, ID: id, Plan: p, Ports: ports, Clock: s.Clock, Log: s.Log.With(zap.String("run", string(id))), Tell: s.Tell, Watch: s.Watch,
+	}
+	session.Open()
+	s.add(id, carried{lease, session, stop})
 	s.sessions.Go(func() {
 		defer s.drop(id)
 		defer stop(nil)
-		run, err := c.session.Run(ctx, run, first)
+		run, err := session.Run(ctx, run, first)
 		if err != nil && parent.Err() == nil {
 			s.Log.Error("run is not carried any more", zap.String("run", string(id)), zap.String("live", run.Live()), zap.Error(err))
 		}
@@ -203,7 +242,7 @@ func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run
 	return nil
 }
 
-func (s *Supervisor) add(id rollout.RunID, c *carried) {
+func (s *Supervisor) add(id rollout.RunID, c carried) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.carried[id] = c
@@ -218,7 +257,8 @@ func (s *Supervisor) drop(id rollout.RunID) {
 func (s *Supervisor) has(id rollout.RunID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.carried[id] != nil
+	_, ok := s.carried[id]
+	return ok
 }
 
 // renew renews every lease, and ends the sessions whose lease is lost.

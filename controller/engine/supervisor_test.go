@@ -89,14 +89,15 @@ func (c *controller) run() rollout.Run {
 	return c.last
 }
 
-// await lets time pass until f holds.
+// await lets the bubble's time pass until f holds.
 func await(t *testing.T, limit time.Duration, f func() bool) {
 	t.Helper()
-	for began := time.Now(); !f(); {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for began := time.Now(); !f(); <-tick.C {
 		if time.Since(began) > limit {
 			t.Fatalf("it did not come in %s", limit)
 		}
-		time.Sleep(time.Second)
 		synctest.Wait()
 	}
 }
@@ -211,10 +212,20 @@ func TestOneRunForADomain(t *testing.T) {
 		begin(t, a, p)
 		b := startController(t, "b", s, m)
 		defer func() { b.stop(); <-b.ended }()
+		for _, c := range []*controller{a, b} {
+			err := c.Start(t.Context(), p, rollout.Started{Run: "other", Plan: string(plans.Encode(p))})
+			held, ok := errors.AsType[*store.HeldError](err)
+			if !ok || !strings.HasPrefix(held.Holder, "a, claim ") {
+				t.Errorf("want a HeldError that names a, got %v", err)
+			}
+		}
+		for _, c := range []*controller{a, b} { // the run is not finished, and nobody has it
+			c.stop()
+			<-c.ended
+		}
 		err := b.Start(t.Context(), p, rollout.Started{Run: "other", Plan: string(plans.Encode(p))})
-		held, ok := errors.AsType[*store.HeldError](err)
-		if !ok || held.Holder != "a" {
-			t.Errorf("want a HeldError that names a, got %v", err)
+		if !errors.Is(err, engine.ErrUnfinished) || !strings.Contains(err.Error(), "run, ") {
+			t.Errorf("want ErrUnfinished that names the run, got %v", err)
 		}
 	})
 }
