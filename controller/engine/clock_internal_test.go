@@ -86,8 +86,11 @@ func TestAMachineThatSleptGoesOnAsAfterAStop(t *testing.T) {
 		if !ok || slept.by != time.Hour {
 			t.Fatalf("want an hour of sleep, got %v", err)
 		}
+		woke := time.Now()
 		l.resume(slept.Error())
-		<-dns.ended
+		if <-dns.ended; time.Since(woke) > 0 {
+			t.Errorf("what was being written before ended only %s later", time.Since(woke))
+		}
 		at.wall = at.wall.Add(-2 * time.Hour)
 		var got []string
 		for range 3 {
