@@ -210,6 +210,7 @@ func TestOneRunForADomain(t *testing.T) {
 		a := startController(t, "a", s, m)
 		defer func() { a.stop(); <-a.ended }()
 		begin(t, a, p)
+		await(t, time.Minute, func() bool { return a.run().Seq > 0 })
 		b := startController(t, "b", s, m)
 		defer func() { b.stop(); <-b.ended }()
 		for _, c := range []*controller{a, b} {
