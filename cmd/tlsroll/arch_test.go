@@ -34,6 +34,7 @@ var law = map[string][]string{
 	"providers/lab/world":        {"providers", "plans", "guardrails"},
 	"providers/lab":              {"providers", "plans", "plans/examples", "guardrails", "providers/lab/world"},
 	"controller/rollout":         {"plans", "guardrails"},
+	"controller/rollout/mutant":  {},
 	"controller/store":           {"controller/rollout"},
 	"controller/store/storetest": {"controller/store", "controller/rollout", "plans", "guardrails"},
 	"controller/store/sqlite":    {"controller/store", "controller/rollout", "plans"},
