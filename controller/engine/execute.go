@@ -55,7 +55,7 @@ func (x *Executor) result(ctx context.Context, c rollout.Command) (rollout.Resul
 		return rollout.Done{}, x.Ports.Caller.Call(ctx, x.key(c.ID), a.URL, a.Expect)
 	case rollout.FetchMinutes, rollout.Wake:
 	}
-	panic(fmt.Sprintf("engine: %T is not for the executor", c.Action))
+	panic(fmt.Sprintf("engine: command %d, %#v, is not for the executor", c.ID, c.Action))
 }
 
 func (x *Executor) key(id rollout.CommandID) Key { return Key(fmt.Sprintf("%s/%d", x.Run, id)) }

@@ -104,7 +104,7 @@ func (d dice) crash() act {
 	case doCrash:
 		a.long, a.durable = d.between(time.Second, pick(d, 10*time.Second, 5*time.Minute)), d.percent(50)
 	case doTakeover:
-		a.long, a.late = d.between(leaseTTL, 3*leaseTTL), d.between(-leaseTTL, callTimeout)
+		a.long, a.late = d.between(leaseTTL, 3*leaseTTL), d.between(-leaseTTL, callTimeout())
 	case doSuspend:
 		a.long = d.between(5*time.Second, pick(d, time.Minute, 20*time.Minute))
 	case doPause, doResume, doPromote, doAbort, doDrift, doAhead, doStill:

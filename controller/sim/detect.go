@@ -42,7 +42,7 @@ func (n *night) breaches(run rollout.Run) {
 		return
 	}
 	through := guardrails.MinuteOf(run.At.Add(-n.settle())) - 1
-	for _, platform := range n.platforms() {
+	for _, platform := range n.w.model.Platforms() {
 		if n.allFail(platform, through, run.Since, limit) {
 			switch {
 			case n.breaching.IsZero():

@@ -107,7 +107,6 @@ func (n *night) weightBegan(t *task, d plans.DNSWrite, now time.Time) {
 		return
 	}
 	truth := n.w.model.Weights()
-	d.Leg = n.legOf(d)
 	after := d.Apply(truth)
 	if !after.Answering() {
 		n.law("S9", "the write leaves %s", after)
@@ -173,13 +172,6 @@ func (n *night) settingsBegan(t *task) {
 	}
 }
 
-func (n *night) legOf(d plans.DNSWrite) guardrails.Leg {
-	if d.Leg != 0 {
-		return d.Leg
-	}
-	return guardrails.Primary
-}
-
 // shiftNow is the share that the step of the way forward may reach.
 func (n *night) shiftNow() (plans.Percent, bool) {
 	step, ok := n.run.Current()
@@ -226,7 +218,7 @@ func (n *night) mayRise(t *task, share plans.Percent) {
 	settle := n.settle()
 	through := guardrails.MinuteOf(now.Add(-settle-foreign)) - 1 // a write may wait this long for its turn
 	limit := n.errorLimit()
-	for _, platform := range n.platforms() {
+	for _, platform := range n.w.model.Platforms() {
 		bad, missing := 0, 0
 		for m := through - 6; m <= through; m++ {
 			c, known := n.delivered(seriesKey{platform, leg}, m)

@@ -142,7 +142,7 @@ func (w *World) carry(t *task, r reply, what sent, apply func(m *world.World, no
 	if r.before == 0 {
 		arrive()
 	} else {
-		w.at(w.now.Add(r.before), arrive)
+		w.push(item{at: w.now.Add(r.before), act: arrive, sent: true})
 	}
 	return a, w.wait(r.before + r.after)
 }

@@ -63,8 +63,10 @@ func (n *night) live(ctx context.Context) {
 			n.run = run
 			return
 		case errors.Is(err, errLost):
-			n.w.life.lost = false
-			run = n.replay()
+			if !n.w.life.slept {
+				run = n.replay()
+			}
+			n.w.life.lost, n.w.life.slept = false, false
 			n.w.Order(n.w.now, rollout.Resumed{Actor: "sim", Tool: "sim"})
 		default:
 			n.law("L1", "%v; stage %d, held %+v, %d commands outstanding", err, n.run.Stage, n.run.Held, len(n.run.Outstanding()))
@@ -206,12 +208,11 @@ func (n *night) perform(a *act) {
 		n.outcome.Suspends++
 	case doAhead:
 		n.jumped = true
-		w.jump(a.long)
+		n.jump(a.long)
 		n.outcome.Jumps++
 	case doStill:
 		n.jumped = true
-		w.clock.frozen, w.clock.until = w.clock.at(w.now), w.now.Add(a.long)
-		w.at(w.clock.until, func() { w.Order(w.now, rollout.Resumed{Actor: "the clock, which went ahead"}) })
+		n.still(a.long)
 		n.outcome.Jumps++
 	}
 }
@@ -229,7 +230,7 @@ func (n *night) crash(away time.Duration) {
 func (n *night) takeOver(a *act) {
 	w := n.w
 	taken := w.now.Add(a.long)
-	n.landing = taken.Add(a.late)
+	w.delay(taken.Add(a.late))
 	thawed := taken.Add(time.Second)
 	for _, t := range w.life.lanes {
 		if t != nil && !t.ended {
@@ -238,7 +239,7 @@ func (n *night) takeOver(a *act) {
 			w.at(thawed.Add(20*time.Second), func() { w.end(t) })
 		}
 	}
-	w.life = life{number: w.life.number + 1, asleep: taken, quiet: taken.Add(callTimeout), lost: true}
+	w.life = life{number: w.life.number + 1, asleep: taken, quiet: taken.Add(callTimeout()), lost: true}
 	n.away += a.long
 }
 
@@ -247,6 +248,9 @@ func (n *night) endFrozen() {
 		n.w.end(t)
 	}
 }
+
+// noticed is how far a clock has to go ahead until the process takes it for a time in which nobody watched; package engine has the same.
+const noticed = 30 * time.Second
 
 // suspend freezes the process for a while; its clock shows when it is back.
 func (n *night) suspend(long time.Duration) {
@@ -259,13 +263,12 @@ func (n *night) suspend(long time.Duration) {
 		}
 	}
 	n.away += long
-	if long >= 30*time.Second {
-		w.Order(w.now, rollout.Resumed{Actor: "the clock, which went ahead"})
-	}
+	n.wentAhead(until, long)
 }
 
 // jump puts the run's clock ahead. Timers look at it, so those that are due go off.
-func (w *World) jump(by time.Duration) {
+func (n *night) jump(by time.Duration) {
+	w := n.w
 	w.clock.ahead += by
 	due := w.queue
 	w.queue = nil
@@ -275,9 +278,31 @@ func (w *World) jump(by time.Duration) {
 		}
 		w.push(i)
 	}
-	if by >= 30*time.Second {
-		w.Order(w.now, rollout.Resumed{Actor: "the clock, which went ahead"})
+	n.wentAhead(w.now, by)
+}
+
+// still stops the run's clock for a while, and lets it go on as if it had not stood still.
+func (n *night) still(long time.Duration) {
+	w := n.w
+	w.clock.frozen, w.clock.until = w.clock.at(w.now), w.now.Add(long)
+	n.wentAhead(w.clock.until, long)
+}
+
+// wentAhead is what a process does when it sees that its clock went ahead, as engine.Session does: it ends what it was writing, and goes on
+// as after a stop. In the model that is a process that is gone and comes back at once.
+func (n *night) wentAhead(when time.Time, by time.Duration) {
+	if by < noticed {
+		return
 	}
+	number := n.w.life.number
+	n.w.at(when, func() {
+		w := n.w
+		if number != w.life.number || n.run.End != nil {
+			return // somebody else goes on already
+		}
+		w.endAll()
+		w.life = life{number: w.life.number + 1, quiet: w.life.quiet, lost: true, slept: true}
+	})
 }
 
 func (n *night) say(format string, args ...any) {

@@ -145,6 +145,18 @@ func (w *World) answer(life int, after time.Duration, e rollout.Event) {
 	w.push(item{at: w.now.Add(after + latency), life: life, event: e})
 }
 
+// delay lets no write that is on its way arrive before an instant.
+func (w *World) delay(until time.Time) {
+	due := w.queue
+	w.queue = nil
+	for _, i := range due {
+		if i.sent && i.at.Before(until) {
+			i.at = until
+		}
+		w.push(i)
+	}
+}
+
 // at makes something happen.
 func (w *World) at(when time.Time, act func()) { w.push(item{at: when, act: act}) }
 
@@ -161,7 +173,7 @@ func (w *World) pop() item {
 	popped := heap.Pop(&w.queue)
 	next, ok := popped.(item)
 	if !ok {
-		panic(fmt.Sprintf("sim: popped a %T", popped))
+		panic(fmt.Sprintf("sim: popped %#v, which is no item", popped))
 	}
 	return next
 }
@@ -173,6 +185,7 @@ type item struct {
 	event rollout.Event
 	act   func()    // nil for an event
 	life  int       // the process that it is for; 0: whoever there is
+	sent  bool      // a write that is on its way
 	wake  time.Time // of a timer: the instant of the run
 }
 
@@ -188,7 +201,7 @@ func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *queue) Push(x any) {
 	i, ok := x.(item)
 	if !ok {
-		panic(fmt.Sprintf("sim: pushed a %T", x))
+		panic(fmt.Sprintf("sim: pushed %#v, which is no item", x))
 	}
 	*q = append(*q, i)
 }

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tlsroll/tlsroll/controller/engine"
 	"github.com/tlsroll/tlsroll/guardrails"
 	"github.com/tlsroll/tlsroll/plans"
 	"github.com/tlsroll/tlsroll/providers/lab/world"
 )
 
-// The claim's times, as package engine has them: a lease of 30 s, and a call of at most a third of it.
-const (
-	leaseTTL    = 30 * time.Second
-	callTimeout = 10 * time.Second
-)
+// The claim's times are those of package engine.
+const leaseTTL = engine.LeaseTTL
+
+func callTimeout() time.Duration { return engine.CallTimeout(leaseTTL) }
 
 // spell is a time in which calls go wrong. from and to count from the start, or from the beginning of the way back.
 type spell struct {
@@ -100,11 +100,11 @@ func (s *storm) call(api string, kind world.Call, now time.Time) reply {
 			r.err = p.trouble.Err(api, kind)
 			r.lost = !p.trouble.CarriedOut() || s.chance(api, n, forLoss) < 0.4
 			if p.trouble == world.Timeout {
-				took = callTimeout
+				took = callTimeout()
 			}
 		}
 	}
-	took = min(took, callTimeout)
+	took = min(took, callTimeout())
 	r.before = time.Duration(float64(took) * s.chance(api, n, forBefore))
 	r.after = took - r.before
 	return r

@@ -22,6 +22,7 @@ type life struct {
 	number int
 	lanes  [lanes]*task
 	lost   bool      // it has crashed, or was taken over while it was frozen
+	slept  bool      // it is the one before, which only slept: it need not replay anything
 	asleep time.Time // it takes nothing in before
 	quiet  time.Time // it must not write before: the last call of the one before may be under way
 }

@@ -39,7 +39,6 @@ type watcher struct {
 	touched   bool
 	drifted   time.Time // another hand wrote
 	jumped    bool      // the run's clock is not the world's
-	landing   time.Time // a write of a frozen process lands at
 	late      time.Time // when such a write has landed
 	away      time.Duration
 	frozen    []*task
@@ -185,12 +184,6 @@ func (n *night) delivered(key seriesKey, m guardrails.Minute) (guardrails.Counts
 		return guardrails.Counts{}, false
 	}
 	return list[k].counts, true
-}
-
-// platforms are those of the source, sorted.
-func (n *night) platforms() []string {
-	names := n.w.model.Platforms()
-	return names
 }
 
 // changeMayBeLive reports whether settings or edges are not those of the start.
