@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -74,24 +75,34 @@ func openStore(ctx context.Context, io stdio, path string, standby func(string))
 	if isCluster(path) {
 		return openCluster(ctx, io, path)
 	}
-	for told := false; ; told = true {
+	return await(ctx, standby, func() (openedStore, string, error) {
 		s, err := sqlite.Open(ctx, path)
 		locked, ok := errors.AsType[*sqlite.LockedError](err)
+		if !ok {
+			return s, "", err
+		}
+		return nil, "the store is in use by " + locked.Holder, &exitError{code: exitPrecondition, err: err, hint: standbyHint}
+	})
+}
+
+const standbyHint = "wait for it, or start with --standby, which goes on when it stops or dies"
+
+// await tries until nobody is in the way, once a second, and tells standby who is when that changes. Without standby it tries once.
+func await[T any](ctx context.Context, standby func(string), try func() (got T, inTheWay string, err error)) (T, error) {
+	told := ""
+	return backoff.Retry(ctx, func() (T, error) {
+		got, inTheWay, err := try()
 		switch {
 		case err == nil:
-			return s, nil
-		case !ok:
-			return nil, err
-		case standby == nil:
-			return nil, &exitError{code: exitPrecondition, err: err}
+			return got, nil
+		case inTheWay == "" || standby == nil:
+			return got, backoff.Permanent(err)
+		case inTheWay != told:
+			told = inTheWay
+			standby("standing by: " + inTheWay)
 		}
-		if !told {
-			standby("standing by: the store is in use by " + locked.Holder)
-		}
-		if err := pause(ctx, standbyPause); err != nil {
-			return nil, err
-		}
-	}
+		return got, err
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(standbyPause)), backoff.WithMaxElapsedTime(0))
 }
 
 // readStore opens the store for reading.
@@ -123,16 +134,4 @@ func writerOf(ctx context.Context, io stdio, path string, run rollout.Run) (stri
 		}
 	}
 	return "", err
-}
-
-// pause waits on the wall clock.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

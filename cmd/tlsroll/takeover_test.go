@@ -102,8 +102,8 @@ func (p *controllerProcess) code() int {
 	return exitOK
 }
 
-// Two processes share a cluster. The one that carries the run is stopped where it stands; the other goes on within two lease times; the
-// stopped one wakes up, writes nothing, and says who has taken over.
+// Two processes share a cluster. The one that carries the run is stopped where it stands; the other goes on; the stopped one wakes up, writes
+// nothing, and ends with an error. That it takes two lease times at most is measured in package engine, where a bubble has its own time.
 func TestAFrozenProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -126,12 +126,8 @@ func TestAFrozenProcessIsReplaced(t *testing.T) {
 			if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			frozen := time.Now()
 			if ok := second.until("resumed"); !ok {
 				t.Fatalf("the second ended early\n%s", b.out)
-			}
-			if took := time.Since(frozen); took > 3*claimTTL { // two lease times, and one for a machine that is busy
-				t.Errorf("the takeover took %s", took)
 			}
 			if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -174,6 +170,12 @@ func (b *bed) checkTakeover(t *testing.T, where string) {
 	}
 	if run := rollout.Replay(records); run.End == nil || run.End.Phase != runs[0].Ended {
 		t.Errorf("the journal ends as %+v, noted is %s", run.End, runs[0].Ended)
+	}
+	for _, command := range [][]string{{"events", "--verify"}, {"status"}, {"events"}} {
+		printed, code := b.command(t, append(command, "--store", where)...)
+		if code != exitOK || !strings.Contains(printed, "hash chain and digests are whole") && !strings.Contains(printed, string(runs[0].ID)) {
+			t.Errorf("%v over etcd ended with %d\n%.500s", command, code, printed)
+		}
 	}
 	for lever, calls := range b.writes(time.Time{}) {
 		if diff := cmp.Diff(compacted(calls), calls); diff != "" {

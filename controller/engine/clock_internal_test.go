@@ -88,7 +88,8 @@ func TestAMachineThatSleptGoesOnAsAfterAStop(t *testing.T) {
 		}
 		woke := time.Now()
 		l.resume(slept.Error())
-		if <-dns.ended; time.Since(woke) > 0 {
+		<-dns.ended
+		if time.Since(woke) > 0 {
 			t.Errorf("what was being written before ended only %s later", time.Since(woke))
 		}
 		at.wall = at.wall.Add(-2 * time.Hour)

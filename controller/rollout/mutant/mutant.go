@@ -33,7 +33,7 @@ func Noticed(t *testing.T, m Mutation, failure string, args ...string) string {
 	}
 	overlay := write(t, m.File, strings.Replace(string(source), m.Old, m.New, 1)+m.Tail)
 	args = append([]string{"test", "-count=1", "-overlay", overlay}, args...)
-	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput() //nolint:gosec // a test names its own arguments
 	switch {
 	case err == nil:
 		t.Error("no law noticed")

@@ -46,11 +46,10 @@ var errMoved = errors.New("the claim changed while it was being taken")
 func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl time.Duration) (store.Claim, error) {
 	c := store.Claim{Keys: slices.Clone(keys), Holder: holder}
 	err := checkTerms(keys, ttl)
-	for err == nil {
-		if err = s.try(ctx, &c, ttl); !errors.Is(err, errMoved) {
-			break
+	if err == nil {
+		for err = errMoved; errors.Is(err, errMoved); {
+			err = s.try(ctx, &c, ttl)
 		}
-		err = nil
 	}
 	if err != nil {
 		return store.Claim{}, fmt.Errorf("claim %v: %w", keys, err)

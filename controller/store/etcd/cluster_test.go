@@ -126,9 +126,14 @@ func freePort() (string, error) {
 
 func open(t *testing.T, prefix string) *etcd.Store {
 	t.Helper()
+	return openAt(t, prefix, shared.endpoints...)
+}
+
+func openAt(t *testing.T, prefix string, endpoints ...string) *etcd.Store {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s, err := etcd.Open(ctx, etcd.Options{Endpoints: shared.endpoints, Prefix: prefix})
+	s, err := etcd.Open(ctx, etcd.Options{Endpoints: endpoints, Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,6 +51,7 @@ type Options struct {
 type Store struct {
 	client *clientv3.Client
 	prefix string
+	known  known
 }
 
 var _ store.Store = (*Store)(nil)

@@ -140,19 +140,7 @@ func TestAFrozenControllerIsFenced(t *testing.T) {
 	if err := s.Append(t.Context(), c, "run", records[0]); err != nil {
 		t.Fatal(err)
 	}
-	var next store.Claim
-	for began := time.Now(); ; {
-		next, err = other.Claim(t.Context(), c.Keys, "b", time.Minute)
-		if _, held := errors.AsType[*store.HeldError](err); !held {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("the claim does not run out")
-		}
-	}
-	if err != nil || !next.Lapsed || next.Epoch <= c.Epoch {
-		t.Fatalf("the takeover: %+v, %v", next, err)
-	}
+	next := takeOver(t, other, c)
 	if err := s.Append(t.Context(), c, "run", records[1]); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("an append of the frozen one: %v", err)
 	}
@@ -161,6 +149,92 @@ func TestAFrozenControllerIsFenced(t *testing.T) {
 	}
 	if err := other.Append(t.Context(), next, "run", records[1]); err != nil {
 		t.Errorf("an append of the new one: %v", err)
+	}
+}
+
+// A record whose answer is lost is there; its writer, who cannot know, appends it again, and it is there once.
+func TestAnAnswerThatIsLost(t *testing.T) {
+	p := startProxy(t, shared.endpoints[0])
+	s := openAt(t, "/lost/", p.address())
+	c, err := s.Claim(t.Context(), []string{"domain:x"}, "a", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := storetest.Records(3)
+	if err := s.Append(t.Context(), c, "run", records[0]); err != nil {
+		t.Fatal(err)
+	}
+	direct := open(t, "/lost/")
+	p.set(asked)
+	if err := s.Append(t.Context(), c, "run", records[1]); err == nil || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) {
+		t.Fatalf("an append without an answer: %v", err)
+	}
+	if got, err := store.Read(t.Context(), direct, "run"); err != nil || len(got) != 2 {
+		t.Fatalf("the record should be there although nobody was told: %d, %v", len(got), err)
+	}
+	p.set(all)
+	for _, rec := range records[1:] {
+		for err = s.Append(t.Context(), c, "run", rec); err != nil; err = s.Append(t.Context(), c, "run", rec) {
+			if errors.Is(err, store.ErrOrder) || errors.Is(err, store.ErrFenced) || t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := store.Read(t.Context(), direct, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(records, got); diff != "" {
+		t.Errorf("records mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// A controller that is cut off for longer than its claim can neither write nor renew; another one takes over, and it stays fenced when it is
+// back.
+func TestAControllerThatIsCutOff(t *testing.T) {
+	p := startProxy(t, shared.endpoints[1])
+	s, other := openAt(t, "/cut/", p.address()), open(t, "/cut/")
+	c, err := s.Claim(t.Context(), []string{"domain:x"}, "a", etcd.MinTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := storetest.Records(3)
+	if err := s.Append(t.Context(), c, "run", records[0]); err != nil {
+		t.Fatal(err)
+	}
+	p.set(nothing)
+	for name, err := range map[string]error{"append": s.Append(t.Context(), c, "run", records[1]), "renew": s.Renew(t.Context(), c, time.Minute)} {
+		if err == nil {
+			t.Errorf("%s of one that is cut off was accepted", name)
+		}
+	}
+	next := takeOver(t, other, c)
+	if err := other.Append(t.Context(), next, "run", records[1]); err != nil {
+		t.Fatal(err)
+	}
+	p.set(all)
+	for err = s.Append(t.Context(), c, "run", records[2]); !errors.Is(err, store.ErrFenced); err = s.Append(t.Context(), c, "run", records[2]) {
+		if err == nil || t.Context().Err() != nil {
+			t.Fatalf("an append of one that is back: %v", err)
+		}
+	}
+	if got, err := store.Read(t.Context(), other, "run"); err != nil || len(got) != 2 {
+		t.Errorf("want the two records of those who might, got %d, %v", len(got), err)
+	}
+}
+
+// takeOver claims what somebody else has as soon as it runs out.
+func takeOver(t *testing.T, s *etcd.Store, c store.Claim) store.Claim {
+	t.Helper()
+	for {
+		next, err := s.Claim(t.Context(), c.Keys, "b", time.Minute)
+		if _, held := errors.AsType[*store.HeldError](err); held {
+			continue
+		}
+		if err != nil || !next.Lapsed || next.Epoch <= c.Epoch {
+			t.Fatalf("the takeover: %+v, %v", next, err)
+		}
+		return next
 	}
 }
 

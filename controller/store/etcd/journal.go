@@ -48,41 +48,50 @@ func (s *Store) Append(ctx context.Context, c store.Claim, id rollout.RunID, rec
 	return nil
 }
 
+// append makes one request when what it knows of the claim and of the run is still so, and looks again when the cluster says that it is not.
 func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec rollout.Record) error {
-	then, err := s.rowsOf(id, rec)
+	rows, err := s.rowsOf(id, rec)
 	if err != nil {
 		return err
 	}
-	when, _, err := s.stand(ctx, c)
-	if err != nil {
-		return err
-	}
-	run, revision, err := s.run(ctx, id)
-	if err != nil && !errors.Is(err, store.ErrNoRun) {
-		return err
-	}
-	e, err := store.NewEntry(run.Hash, c.Epoch, rec)
-	switch {
-	case err != nil:
-		return err
-	case rec.Seq != run.Seq+1:
-		return s.again(ctx, id, e, run.Seq)
-	case rec.Seq == 1:
-		if run, err = begun(c, id, rec); err != nil {
+	for known := true; ; known = false {
+		if !known {
+			s.forget(c, id)
+		}
+		when, err := s.fence(ctx, c)
+		if err != nil {
 			return err
 		}
+		run, revision, err := s.head(ctx, id)
+		if err != nil && !errors.Is(err, store.ErrNoRun) {
+			return err
+		}
+		e, err := store.NewEntry(run.Hash, c.Epoch, rec)
+		switch {
+		case err != nil:
+			return err
+		case rec.Seq != run.Seq+1 && known:
+			continue // it may be somebody else's that is not known here
+		case rec.Seq != run.Seq+1:
+			return s.again(ctx, id, e, run.Seq)
+		case rec.Seq == 1:
+			if run, err = begun(c, id, rec); err != nil {
+				return err
+			}
+		}
+		run.Seq, run.Hash = e.Seq, e.Hash
+		when = append(when, clientv3.Compare(clientv3.ModRevision(s.runKey(string(id))), "=", revision))
+		then := append(rows, clientv3.OpPut(s.entryKey(string(id), e.Seq), encode(e)), clientv3.OpPut(s.runKey(string(id)), encode(run)))
+		got, err := s.commit(ctx, when, then)
+		if err != nil {
+			s.forget(c, id) // nobody knows what is there now
+			return err
+		}
+		if got.Succeeded {
+			s.remember(id, run, got.Header.Revision)
+			return nil
+		}
 	}
-	run.Seq, run.Hash = e.Seq, e.Hash
-	when = append(when, clientv3.Compare(clientv3.ModRevision(s.runKey(string(id))), "=", revision))
-	then = append(then, clientv3.OpPut(s.entryKey(string(id), e.Seq), encode(e)), clientv3.OpPut(s.runKey(string(id)), encode(run)))
-	got, err := s.commit(ctx, when, then)
-	if err != nil || got.Succeeded {
-		return err
-	}
-	if _, _, err := s.stand(ctx, c); err != nil {
-		return err
-	}
-	return s.again(ctx, id, e, run.Seq) // somebody with the same claim was quicker
 }
 
 // again accepts a record that is there already: whoever lost the answer to its first Append may not know that.
@@ -189,6 +198,7 @@ func (s *Store) finish(ctx context.Context, c store.Claim, id rollout.RunID, end
 		}
 		run.Ended = end.String()
 		when = append(when, clientv3.Compare(clientv3.ModRevision(s.runKey(string(id))), "=", revision))
+		s.forget(c, id) // its key is written anew
 		got, err := s.commit(ctx, when, []clientv3.Op{clientv3.OpPut(s.runKey(string(id)), encode(run))})
 		if err != nil || got.Succeeded {
 			return err
