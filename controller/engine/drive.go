@@ -7,6 +7,9 @@
 //
 //   - A record is durable before its commands start.
 //   - A write is never repeated blindly: after any failure that may have been applied, and after a crash, the next act is a read.
+//   - A write begins only under a claim that outlasts it, and after a takeover only when the last call of the one before is over: [Lease].
+//   - A machine that slept goes on as after a stop.
+//   - What a run tells waits for nothing, and nothing waits for it.
 //   - One goroutine owns a run. A lever's writes run one after the other; a newer command on a lever ends the older one first.
 //   - Whoever starts a goroutine waits for it.
 //

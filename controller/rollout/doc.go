@@ -34,6 +34,10 @@
 //     more than once for one step, with the same idempotency key.
 //   - Notifications are an outbox that is kept in the journal: one that is outstanding when the process ends, or when the run ends, is
 //     delivered by whoever goes on with it, at least once. A terminal run takes in nothing else.
+//   - For half a minute after a write was read back, a read that differs from it comes from a server that is behind, and is made again: it
+//     is no drift, and nothing rises on it.
+//   - Handshakes prove a restore only once the CDN says that it is live. Where no status says so, as for a function that is deleted, they
+//     count from five minutes after the write: an edge that the change has not reached yet looks restored.
 //   - A start at 0 % or at 100 % is refused: there would be no leg to compare with, and no weight that restores the start.
 //   - After a Resumed, writes that raise exposure wait until each source has answered and every rule is CLEAR again: nobody watched while
 //     the process was away. Writes that lower it do not wait.

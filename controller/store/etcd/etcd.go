@@ -11,8 +11,9 @@
 // # Choices
 //
 // The design keeps the rows of minutes out of etcd. They are in it here, compressed: a run cannot be replayed by another controller
-// without them, because what it decided and the numbers of its commands follow from them. A night of the canary plan is about a
-// megabyte, so a cluster with the default quota of 2 GiB holds some hundred nights a gigabyte; export and remove what is old.
+// without them, because what it decided and the numbers of its commands follow from them. The canary of rollout's testdata, which goes back
+// after an hour, takes 0.5 MB: 337 records and 152 batches of minutes, which compression makes an eighth. A cluster with the default quota
+// of 2 GiB holds some thousands of such runs; remove what is old.
 //
 // Servers before 3.5.14 are refused: 3.5.0 to 3.5.2 could come apart, and a single member before it could lose a write.
 package etcd
