@@ -38,7 +38,7 @@ var law = map[string][]string{
 	"controller/store":           {"controller/rollout"},
 	"controller/store/storetest": {"controller/store", "controller/rollout", "plans", "guardrails"},
 	"controller/store/sqlite":    {"controller/store", "controller/rollout", "plans"},
-	"controller/store/etcd":      {"controller/store", "controller/rollout", "plans"},
+	"controller/store/etcd":      {"controller/store", "controller/rollout"},
 	"controller/engine":          {"controller/rollout", "controller/store", "providers", "plans", "guardrails"},
 	"controller/schedule":        {"plans"},
 	"controller/sim":             {"controller/engine", "controller/rollout", "plans", "guardrails", "providers/lab/world"},

@@ -37,6 +37,15 @@ type Started struct {
 	Tool   string // version of tlsroll
 }
 
+// Names are the plan's domain and name; both are "" when it cannot be read.
+func (s Started) Names() (domain, name string) {
+	p, problems := plans.Parse("journal", []byte(s.Plan))
+	if problems.HasErrors() {
+		return "", ""
+	}
+	return p.Domain, p.Name
+}
+
 // Resumed is the first record after a crash or a stop: time may have passed that nobody watched.
 type Resumed struct{ Actor, Tool string }
 

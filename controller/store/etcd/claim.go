@@ -45,7 +45,7 @@ var errMoved = errors.New("the claim changed while it was being taken")
 // Claim takes every key or none. A lease counts whole seconds, so a claim may last up to one longer than it was asked for.
 func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl time.Duration) (store.Claim, error) {
 	c := store.Claim{Keys: slices.Clone(keys), Holder: holder}
-	err := checkTerms(keys, ttl)
+	err := store.CheckTerms(keys, ttl, MinTTL)
 	if err == nil {
 		for err = errMoved; errors.Is(err, errMoved); {
 			err = s.try(ctx, &c, ttl)
@@ -55,16 +55,6 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 		return store.Claim{}, fmt.Errorf("claim %v: %w", keys, err)
 	}
 	return c, nil
-}
-
-func checkTerms(keys []string, ttl time.Duration) error {
-	if len(keys) == 0 {
-		return errors.New("a claim needs a key")
-	}
-	if ttl < MinTTL {
-		return fmt.Errorf("a claim for %s is too short for etcd; %s is the least", ttl, MinTTL)
-	}
-	return nil
 }
 
 // try takes the keys as they are now.
@@ -203,7 +193,7 @@ func (s *Store) renew(ctx context.Context, c store.Claim, ttl time.Duration) err
 	if err != nil {
 		return err
 	}
-	if err := checkTerms(c.Keys, ttl); err != nil {
+	if err := store.CheckTerms(c.Keys, ttl, MinTTL); err != nil {
 		return err
 	}
 	old := now[0].lease
@@ -282,7 +272,7 @@ func (s *Store) Claims(ctx context.Context) ([]store.Held, error) {
 func encode(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("etcd: %+v cannot be written as JSON: %v", v, err))
+		panic(fmt.Sprintf("etcd: %#v cannot be written as JSON: %v", v, err))
 	}
 	return string(data)
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
-	"github.com/tlsroll/tlsroll/plans"
 )
 
 const (
@@ -75,14 +74,16 @@ func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec
 		case rec.Seq != run.Seq+1:
 			return s.again(ctx, id, e, run.Seq)
 		case rec.Seq == 1:
-			if run, err = begun(c, id, rec); err != nil {
+			r, err := store.Begin(c, id, rec)
+			if err != nil {
 				return err
 			}
+			run = runValue{ID: id, Domain: r.Domain, Name: r.Name, Keys: r.Keys, Started: r.Started}
 		}
 		run.Seq, run.Hash = e.Seq, e.Hash
 		when = append(when, clientv3.Compare(clientv3.ModRevision(s.runKey(string(id))), "=", revision))
-		then := append(rows, clientv3.OpPut(s.entryKey(string(id), e.Seq), encode(e)), clientv3.OpPut(s.runKey(string(id)), encode(run)))
-		got, err := s.commit(ctx, when, then)
+		then := []clientv3.Op{clientv3.OpPut(s.entryKey(string(id), e.Seq), encode(e)), clientv3.OpPut(s.runKey(string(id)), encode(run))}
+		got, err := s.commit(ctx, when, append(then, rows...))
 		if err != nil {
 			s.forget(c, id) // nobody knows what is there now
 			return err
@@ -111,32 +112,13 @@ func (s *Store) again(ctx context.Context, id rollout.RunID, e store.Entry, last
 	return fmt.Errorf("%w: the last is %d", store.ErrOrder, last)
 }
 
-func begun(c store.Claim, id rollout.RunID, rec rollout.Record) (runValue, error) {
-	start, ok := rec.Event.(rollout.Started)
-	if !ok {
-		return runValue{}, fmt.Errorf("%w: a run begins with started, not %s", store.ErrOrder, rollout.Kind(rec.Event))
-	}
-	r := runValue{ID: id, Keys: c.Keys, Started: rec.At.UTC()}
-	if p, problems := plans.Parse("journal", []byte(start.Plan)); !problems.HasErrors() {
-		r.Domain, r.Name = p.Domain, p.Name
-	}
-	return r, nil
-}
-
 // rowsOf puts a record's minutes beside it.
 func (s *Store) rowsOf(id rollout.RunID, rec rollout.Record) ([]clientv3.Op, error) {
-	m, ok := rec.Event.(rollout.MinutesArrived)
-	if !ok {
-		return nil, nil
-	}
-	body, digest, err := rollout.EncodeRows(m.Batch.Rows)
-	if err != nil {
+	digest, body, err := store.Rows(rec)
+	if err != nil || digest == "" {
 		return nil, err
 	}
-	if digest != m.Digest {
-		return nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
-	}
-	packed, err := pack(body)
+	packed, err := pack([]byte(body))
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +166,8 @@ func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end
 }
 
 func (s *Store) finish(ctx context.Context, c store.Claim, id rollout.RunID, end rollout.Phase) error {
-	if !end.Terminal() || store.End(end.String()) != end {
-		return fmt.Errorf("%s is no end of a run", end)
+	if err := store.CheckEnd(end); err != nil {
+		return err
 	}
 	for {
 		when, _, err := s.stand(ctx, c)

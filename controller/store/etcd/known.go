@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -33,7 +34,7 @@ func (s *Store) fence(ctx context.Context, c store.Claim) ([]clientv3.Cmp, error
 	when, ok := s.known.claims[nameOf(c)]
 	s.known.mu.Unlock()
 	if ok {
-		return when[:len(when):len(when)], nil
+		return slices.Clip(when), nil
 	}
 	when, _, err := s.stand(ctx, c)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Store) fence(ctx context.Context, c store.Claim) ([]clientv3.Cmp, error
 		s.known.claims = map[string][]clientv3.Cmp{}
 	}
 	s.known.claims[nameOf(c)] = when
-	return when[:len(when):len(when)], nil
+	return slices.Clip(when), nil
 }
 
 // head returns a run's key, and at which revision it was written; it fails with ErrNoRun.

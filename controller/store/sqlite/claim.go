@@ -16,7 +16,7 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 	c := store.Claim{Keys: slices.Clone(keys), Holder: holder}
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		now := time.Now()
-		if err := checkTerms(keys, ttl); err != nil {
+		if err := store.CheckTerms(keys, ttl, leastTTL); err != nil {
 			return err
 		}
 		for _, key := range keys {
@@ -42,16 +42,8 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 	return c, nil
 }
 
-// checkTerms refuses a claim that could never stand.
-func checkTerms(keys []string, ttl time.Duration) error {
-	if len(keys) == 0 {
-		return errors.New("a claim needs a key")
-	}
-	if ttl < time.Millisecond {
-		return fmt.Errorf("a claim for %v is over at once; 1ms is the least", ttl)
-	}
-	return nil
-}
+// leastTTL is the unit of a claim's times.
+const leastTTL = time.Millisecond
 
 // free returns the key's last epoch and whether its last claim was not released, or a HeldError.
 func free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (last int64, lapsed bool, err error) {
@@ -76,7 +68,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) err
 		if err := stands(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := checkTerms(c.Keys, ttl); err != nil {
+		if err := store.CheckTerms(c.Keys, ttl, leastTTL); err != nil {
 			return err
 		}
 		for _, key := range c.Keys {

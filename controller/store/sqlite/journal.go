@@ -12,7 +12,6 @@ import (
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
-	"github.com/tlsroll/tlsroll/plans"
 )
 
 // Append makes a record durable, with the rows of its minutes and the run's new head, in one transaction.
@@ -29,7 +28,7 @@ func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec
 	if err != nil {
 		return err
 	}
-	rows, err := checkRows(rec)
+	digest, rows, err := store.Rows(rec)
 	if err != nil {
 		return err
 	}
@@ -45,30 +44,16 @@ func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec
 			return again(ctx, tx, id, e, head)
 		}
 		if e.Seq == 1 {
-			if err := putRun(ctx, tx, c, id, rec); err != nil {
+			r, err := store.Begin(c, id, rec)
+			if err == nil {
+				err = putRun(ctx, tx, r)
+			}
+			if err != nil {
 				return err
 			}
 		}
-		return put(ctx, tx, id, e.After(head.Hash), rows)
+		return put(ctx, tx, id, e.After(head.Hash), digest, rows)
 	})
-}
-
-// rowsOf are the stored form of a record's minutes; their digest is "" when it has none.
-type rowsOf struct{ digest, body string }
-
-func checkRows(rec rollout.Record) (rowsOf, error) {
-	m, ok := rec.Event.(rollout.MinutesArrived)
-	if !ok {
-		return rowsOf{}, nil
-	}
-	body, digest, err := rollout.EncodeRows(m.Batch.Rows)
-	if err != nil {
-		return rowsOf{}, err
-	}
-	if digest != m.Digest {
-		return rowsOf{}, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
-	}
-	return rowsOf{digest: digest, body: string(body)}, nil
 }
 
 // headOf returns the number and hash of a run's last record; 0 and "" when there is no such run.
@@ -94,27 +79,19 @@ func again(ctx context.Context, tx *sql.Tx, id rollout.RunID, e, head store.Entr
 	return nil
 }
 
-func putRun(ctx context.Context, tx *sql.Tx, c store.Claim, id rollout.RunID, rec rollout.Record) error {
-	start, ok := rec.Event.(rollout.Started)
-	if !ok {
-		return fmt.Errorf("%w: a run begins with started, not %s", store.ErrOrder, rollout.Kind(rec.Event))
-	}
-	domain, name := "", ""
-	if p, problems := plans.Parse("journal", []byte(start.Plan)); !problems.HasErrors() {
-		domain, name = p.Domain, p.Name
-	}
-	keys, err := json.Marshal(c.Keys)
+func putRun(ctx context.Context, tx *sql.Tx, r store.Run) error {
+	keys, err := json.Marshal(r.Keys)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO run (id, domain, name, keys, started, seq, hash) VALUES (?, ?, ?, ?, ?, 0, '')`,
-		string(id), domain, name, string(keys), rec.At.UTC().Format(time.RFC3339Nano))
+		string(r.ID), r.Domain, r.Name, string(keys), r.Started.Format(time.RFC3339Nano))
 	return err
 }
 
-func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, rows rowsOf) error {
-	if rows.digest != "" {
-		_, err := tx.ExecContext(ctx, `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, string(id), rows.digest, rows.body)
+func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, digest, rows string) error {
+	if digest != "" {
+		_, err := tx.ExecContext(ctx, `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, string(id), digest, rows)
 		if err != nil {
 			return err
 		}
@@ -132,8 +109,8 @@ func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, rows 
 // Finish notes under a claim that a run has ended.
 func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end rollout.Phase) error {
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		if !end.Terminal() || store.End(end.String()) != end {
-			return fmt.Errorf("%s is no end of a run", end)
+		if err := store.CheckEnd(end); err != nil {
+			return err
 		}
 		if err := stands(ctx, tx, c); err != nil {
 			return err
