@@ -2,12 +2,14 @@ package sqlite
 
 import (
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
@@ -21,10 +23,15 @@ type disk struct {
 	cutAt   int    // the operation at which the power goes; 0: never
 	limit   int    // bytes that fit; 0: any
 	reserve string // real file whose room is the disk's while it does not exist
-	failing int    // syncs that will fail
+	fullAt  int    // the operation from which on no file grows; 0: never
+	failing int    // the sync that fails, counted from 1; 0: none
+	badRead int    // the read that fails, counted from 1; 0: none
+	short   bool   // it does not fail but ends in the middle
 
 	mu    sync.Mutex
 	ops   int
+	syncs int
+	reads int
 	dead  bool
 	files map[string]*file
 }
@@ -77,10 +84,17 @@ func (d *disk) reboot() {
 	d.dead, d.cutAt = false, 0
 }
 
-func (d *disk) failSyncs(n int) {
+// set changes a disk that is in use.
+func (d *disk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.failing = n
+	change()
+}
+
+func (d *disk) hit() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead || d.fullAt > 0 && d.ops >= d.fullAt || d.failing > 0 && d.syncs >= d.failing || d.badRead > 0 && d.reads >= d.badRead
 }
 
 func (c change) apply(to []byte) []byte {
@@ -105,6 +119,9 @@ func (c change) tear(to []byte, dice *rand.Rand) []byte {
 
 // room reports whether the disk takes so many bytes more.
 func (d *disk) room(more int) bool {
+	if d.fullAt > 0 && d.ops+1 >= d.fullAt {
+		return false
+	}
 	limit := d.limit
 	if _, err := os.Stat(d.reserve); err != nil {
 		limit += reserveSize
@@ -177,6 +194,15 @@ func (h *handle) Close() error {
 func (h *handle) ReadAt(b []byte, off int64) (int, error) {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
+	h.disk.reads++
+	if h.disk.reads == h.disk.badRead {
+		if !h.disk.short {
+			return 0, &fs.PathError{Op: "read", Err: syscall.EIO}
+		}
+		b = b[:len(b)/2]
+		clear(b)
+		return copy(b, h.current[min(off, int64(len(h.current))):]), io.EOF
+	}
 	if off >= int64(len(h.current)) {
 		return 0, io.EOF
 	}
@@ -201,7 +227,8 @@ func (h *handle) WriteAt(b []byte, off int64) (int, error) {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
 	if more := int(off) + len(b) - len(h.current); more > 0 && !h.disk.room(more) {
-		return 0, sqlite3.FULL
+		h.disk.ops++
+		return 0, &fs.PathError{Op: "write", Err: syscall.ENOSPC}
 	}
 	if err := h.change(change{off, slices.Clone(b)}); err != nil {
 		return 0, err
@@ -221,10 +248,10 @@ func (h *handle) Sync(vfs.SyncFlag) error {
 	if err := h.disk.act(); err != nil {
 		return err
 	}
-	if h.disk.failing > 0 {
-		h.disk.failing--
+	h.disk.syncs++
+	if h.disk.syncs == h.disk.failing {
 		h.pending = nil // dropped, as a kernel does
-		return sqlite3.IOERR_FSYNC
+		return &fs.PathError{Op: "sync", Err: syscall.EIO}
 	}
 	for _, c := range h.pending {
 		h.synced = c.apply(h.synced)

@@ -166,10 +166,10 @@ func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
 		return store.ErrBroken
 	}
 	err := s.try(ctx, f)
-	if errors.Is(err, sqlite3.FULL) && s.reserve.give() {
+	if noRoom(err) && s.reserve.give() {
 		err = s.try(ctx, f)
 	}
-	if errors.Is(err, sqlite3.IOERR) {
+	if errors.Is(err, sqlite3.IOERR) && !noRoom(err) {
 		s.broken.Store(true)
 		return errors.Join(store.ErrBroken, err)
 	}

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -83,7 +81,7 @@ func cutEverywhere(t *testing.T, synchronous string, seeds uint64) (n cuts) {
 	for k := 1; ; k++ {
 		for seed := range seeds {
 			d := &disk{dir: dir, cutAt: k, dice: rand.New(rand.NewPCG(seed, uint64(k))), files: map[string]*file{}}
-			vfs.Register(set.vfs, d)
+			vfs.Register(set.vfs, tellingFull{d})
 			var acknowledged done
 			if s, err := openWith(t.Context(), filepath.Join(dir, "j.db"), set); err == nil {
 				acknowledged = work(t.Context(), s)
@@ -129,86 +127,5 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 	t.Logf("synchronous=normal: %d operations, %d reboots: %d lost, %d unopenable", normal.points, normal.reboots, normal.lost, normal.unopenable)
 	if normal.lost == 0 {
 		t.Error("with synchronous=normal nothing is lost either: the test does not bite")
-	}
-}
-
-// On a full disk the reserve is given up once: what a way back writes finds room. When that is gone too, nothing is lost, and appending
-// works again as soon as there is room.
-func TestAFullDisk(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "j.db")
-	d := &disk{dir: dir, files: map[string]*file{}, limit: 1 << 20, reserve: path + reserveSuffix}
-	vfs.Register(t.Name(), d)
-	defer vfs.Unregister(t.Name())
-	s, err := openWith(t.Context(), path, settings{vfs: t.Name(), synchronous: "full"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	c, err := s.Claim(t.Context(), []string{"domain:x"}, "a", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	afterwards, n := 0, 0
-	records := storetest.Records(40_000)
-	for ; n < len(records) && err == nil; n++ {
-		if err = s.Append(t.Context(), c, "run", records[n]); err == nil && s.Full() {
-			afterwards++
-		}
-	}
-	if !errors.Is(err, sqlite3.FULL) || afterwards < 2000 {
-		t.Fatalf("%d records went in, %d of them on the reserve: %v", n-1, afterwards, err)
-	}
-	if _, err := os.Stat(path + reserveSuffix); err == nil {
-		t.Error("the reserve is still there")
-	}
-	d.limit *= 2
-	if err := s.Append(t.Context(), c, "run", records[n-1]); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-	if got, err := store.Read(t.Context(), s, "run"); err != nil || len(got) != n {
-		t.Errorf("%d records are there of %d: %v", len(got), n, err)
-	}
-}
-
-// A sync that fails once is final for the process: a later one would succeed without what the first one dropped.
-func TestAFailedSyncIsFinal(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "j.db")
-	d := &disk{dir: dir, files: map[string]*file{}}
-	vfs.Register(t.Name(), d)
-	defer vfs.Unregister(t.Name())
-	set := settings{vfs: t.Name(), synchronous: "full"}
-	s, err := openWith(t.Context(), path, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Claim(t.Context(), []string{"domain:x"}, "a", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	records := storetest.Records(3)
-	if err := s.Append(t.Context(), c, "run", records[0]); err != nil {
-		t.Fatal(err)
-	}
-	d.failSyncs(1)
-	for range 2 {
-		if err := s.Append(t.Context(), c, "run", records[1]); !errors.Is(err, store.ErrBroken) {
-			t.Errorf("want ErrBroken, got %v", err)
-		}
-	}
-	_ = s.Close()
-	if s, err = openWith(t.Context(), path, set); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close() //nolint:errcheck // a test
-	got, err := store.Read(t.Context(), s, "run")
-	if err != nil || len(got) < 1 || len(got) > 2 {
-		t.Fatalf("%d records, %v", len(got), err)
-	}
-	for _, rec := range records[1:] {
-		if err := s.Append(t.Context(), c, "run", rec); err != nil {
-			t.Errorf("record %d after opening again: %v", rec.Seq, err)
-		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	_ "github.com/ncruces/go-sqlite3/driver" // the database/sql driver "sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
 )
 
 // Store is a journal file. See [github.com/tlsroll/tlsroll/controller/store.Store].
@@ -32,12 +33,12 @@ type Store struct {
 
 // settings are what tests change: the power is cut below another VFS, and only synchronous=FULL survives it.
 type settings struct {
-	vfs         string // "": the operating system's files
+	vfs         string
 	synchronous string
 	pragmas     []string
 }
 
-func durable() settings { return settings{synchronous: "full"} }
+func durable() settings { return settings{vfs: osFiles, synchronous: "full"} }
 
 // Open opens a store for reading and writing. It makes the file when there is none, and brings one of an older release up to date. It fails
 // with a *LockedError when another process has it open for writing.
@@ -52,6 +53,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	vfs.Register(osFiles, tellingFull{vfs.Find("")})
 	s, err := openWith(ctx, path, durable())
 	if err == nil {
 		s.lock = lock
@@ -71,7 +73,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // openWith opens a store for writing, without a lock.
 func openWith(ctx context.Context, path string, set settings) (*Store, error) {
 	s := &Store{reserve: reserve{path: path + reserveSuffix}}
-	if err := s.open(ctx, path, set); err != nil {
+	err := s.open(ctx, path, set)
+	if noRoom(err) && s.reserve.give() {
+		err = errors.Join(s.Close(), s.open(ctx, path, set))
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.reserve.make()
@@ -79,6 +85,7 @@ func openWith(ctx context.Context, path string, set settings) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string, set settings) (err error) {
+	s.db, s.read = nil, nil
 	pragmas := append([]string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(" + set.synchronous + ")", "foreign_keys(on)"}, set.pragmas...)
 	if s.db, err = open(ctx, path, set.vfs, pragmas...); err != nil {
 		return err
@@ -124,18 +131,18 @@ func (s *Store) Close() error {
 // readers is how many goroutines may read a store at once; more wait for one of them.
 const readers = 4
 
-func openRead(ctx context.Context, path, vfs string) (*sql.DB, error) {
-	db, err := open(ctx, path, vfs, "busy_timeout(10000)", "query_only(on)")
+func openRead(ctx context.Context, path, files string) (*sql.DB, error) {
+	db, err := open(ctx, path, files, "busy_timeout(10000)", "query_only(on)")
 	if err == nil {
 		db.SetMaxOpenConns(readers)
 	}
 	return db, err
 }
 
-func open(ctx context.Context, path, vfs string, pragmas ...string) (*sql.DB, error) {
+func open(ctx context.Context, path, files string, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"_pragma": pragmas}
-	if vfs != "" {
-		q.Set("vfs", vfs)
+	if files != "" {
+		q.Set("vfs", files)
 	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 	db, err := sql.Open("sqlite3", dsn)
