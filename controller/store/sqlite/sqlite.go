@@ -91,11 +91,24 @@ func (s *Store) open(ctx context.Context, path string, set settings) (err error)
 		return err
 	}
 	s.db.SetMaxOpenConns(1) // one writer, whose pragmas are read back
+	if err := fold(ctx, s.db); err != nil {
+		return err
+	}
 	if err := s.tx(ctx, func(tx *sql.Tx) error { return upgrade(ctx, tx) }); err != nil {
 		return err
 	}
 	s.read, err = openRead(ctx, path, set.vfs)
 	return err
+}
+
+// fold moves the log into the file and empties it. A sync that failed may have left records in the log that the kernel shows and the disk has
+// not: what is appended behind such a hole is lost in the next power cut, however well it is synced. While somebody reads, it stays.
+func fold(ctx context.Context, db *sql.DB) error {
+	var busy, frames, moved int
+	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(truncate)").Scan(&busy, &frames, &moved); err != nil {
+		return fmt.Errorf("fold its log into it: %w", err)
+	}
+	return nil
 }
 
 // OpenReadOnly opens an existing store for reading; another process may be writing to it. A file of an older release is refused: only Open
