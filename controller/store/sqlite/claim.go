@@ -14,7 +14,7 @@ import (
 // Claim takes every key or none. Its times are wall time in whole milliseconds.
 func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl time.Duration) (store.Claim, error) {
 	c := store.Claim{Keys: slices.Clone(keys), Holder: holder}
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		now := time.Now()
 		if err := store.CheckTerms(keys, ttl, leastTTL); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s *Store) Claim(ctx context.Context, keys []string, holder string, ttl tim
 const leastTTL = time.Millisecond
 
 // free returns the key's last epoch and whether its last claim was not released, or a HeldError.
-func free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (last int64, lapsed bool, err error) {
+func free(ctx context.Context, tx txn, key, holder string, now time.Time) (last int64, lapsed bool, err error) {
 	var who string
 	var since, until int64
 	var released bool
@@ -64,7 +64,7 @@ func free(ctx context.Context, tx *sql.Tx, key, holder string, now time.Time) (l
 
 // Renew extends a claim that still stands.
 func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		if err := stands(ctx, tx, c); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Store) Renew(ctx context.Context, c store.Claim, ttl time.Duration) err
 
 // Release gives a claim up. The epoch stays, so that it never goes back.
 func (s *Store) Release(ctx context.Context, c store.Claim) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		for _, key := range c.Keys {
 			_, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0, released = 1 WHERE key = ? AND holder = ? AND epoch = ? AND until > 0`, key, c.Holder, c.Epoch)
 			if err != nil {
@@ -104,12 +104,12 @@ func (s *Store) Release(ctx context.Context, c store.Claim) error {
 // RenewAll is Renew for many claims in one transaction. What it returns for each is nil or ErrFenced.
 func (s *Store) RenewAll(ctx context.Context, claims []store.Claim, ttl time.Duration) ([]error, error) {
 	each := make([]error, len(claims))
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		until := time.Now().Add(ttl).UnixMilli()
 		for i, c := range claims {
 			each[i] = nil
 			for _, key := range c.Keys {
-				res, err := tx.ExecContext(ctx, `UPDATE claim SET until = ? WHERE key = ? AND holder = ? AND epoch = ? AND until > 0`, until, key, c.Holder, c.Epoch)
+				res, err := tx.ExecContext(ctx, updateUntil, until, key, c.Holder, c.Epoch)
 				if err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ func (s *Store) RenewAll(ctx context.Context, claims []store.Claim, ttl time.Dur
 // Evict ends the claim on a key whose process is known to be gone: whoever has the file's lock knows that of everybody else. What that
 // process had begun may still be on its way, so a claim taken after it is Lapsed.
 func (s *Store) Evict(ctx context.Context, key string) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE claim SET until = 0 WHERE key = ?`, key)
 		return err
 	})
@@ -164,11 +164,11 @@ func (s *Store) Claims(ctx context.Context) ([]store.Held, error) {
 
 // stands reports ErrFenced unless every key is still the claim's. A claim whose time ran out stands as long as nobody took it: the
 // transaction sees to it that nobody can meanwhile.
-func stands(ctx context.Context, tx *sql.Tx, c store.Claim) error {
+func stands(ctx context.Context, tx txn, c store.Claim) error {
 	for _, key := range c.Keys {
 		var holder string
 		var epoch, until int64
-		err := tx.QueryRowContext(ctx, `SELECT holder, epoch, until FROM claim WHERE key = ?`, key).Scan(&holder, &epoch, &until)
+		err := tx.QueryRowContext(ctx, selectClaim, key).Scan(&holder, &epoch, &until)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (holder != c.Holder || epoch != c.Epoch || until == 0) {
 			return store.ErrFenced
 		}

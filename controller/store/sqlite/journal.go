@@ -8,58 +8,89 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
 )
 
-// Append makes a record durable, with the rows of its minutes and the run's new head, in one transaction.
+// Append makes a record durable, with the rows of its minutes and the run's new head, in one transaction, which records of others may share.
 func (s *Store) Append(ctx context.Context, c store.Claim, id rollout.RunID, rec rollout.Record) error {
-	err := s.append(ctx, c, id, rec)
+	a, err := newAddition(c, id, rec)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = s.commit(ctx, a)
+	}
 	if err != nil {
 		return fmt.Errorf("append record %d of run %s: %w", rec.Seq, id, err)
 	}
 	return nil
 }
 
-func (s *Store) append(ctx context.Context, c store.Claim, id rollout.RunID, rec rollout.Record) error {
+// addition is a record to be appended, as far as it can be made before it is known what it follows, and what came of it.
+type addition struct {
+	claim store.Claim
+	run   rollout.RunID
+	rec   rollout.Record
+	entry store.Entry
+
+	digest, rows string // of its minutes
+
+	lead  chan struct{} // closed when it has to lead a group
+	leads bool          // guarded by the queue
+	done  chan struct{} // closed when err is known
+	err   error
+}
+
+func newAddition(c store.Claim, id rollout.RunID, rec rollout.Record) (*addition, error) {
 	e, err := store.NewEntry("", c.Epoch, rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	digest, rows, err := store.Rows(rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.tx(ctx, func(tx *sql.Tx) error {
-		if err := stands(ctx, tx, c); err != nil {
-			return err
+	return &addition{
+		claim: c, run: id, rec: rec, entry: e, digest: digest, rows: rows, lead: make(chan struct{}), done: make(chan struct{}),
+	}, nil
+}
+
+// put appends within a transaction. refused is the record's own answer: nothing was written. err fails the transaction.
+func (a *addition) put(ctx context.Context, tx txn) (refused, err error) {
+	if err := stands(ctx, tx, a.claim); err != nil {
+		return verdict(err)
+	}
+	head, err := headOf(ctx, tx, a.run)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.entry.Seq != head.Seq+1:
+		return verdict(again(ctx, tx, a.run, a.entry, head))
+	case a.entry.Seq == 1:
+		begun, err := store.Begin(a.claim, a.run, a.rec)
+		if err == nil {
+			err = putRun(ctx, tx, begun)
 		}
-		head, err := headOf(ctx, tx, id)
 		if err != nil {
-			return err
+			return verdict(err)
 		}
-		if e.Seq != head.Seq+1 {
-			return again(ctx, tx, id, e, head)
-		}
-		if e.Seq == 1 {
-			r, err := store.Begin(c, id, rec)
-			if err == nil {
-				err = putRun(ctx, tx, r)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return put(ctx, tx, id, e.After(head.Hash), digest, rows)
-	})
+	}
+	return nil, a.putAs(ctx, tx, a.entry.After(head.Hash))
+}
+
+// verdict tells the answers of the contract, which one record gets, from what fails a transaction.
+func verdict(err error) (refused, failed error) {
+	if errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrOrder) {
+		return err, nil
+	}
+	return nil, err
 }
 
 // headOf returns the number and hash of a run's last record; 0 and "" when there is no such run.
-func headOf(ctx context.Context, tx *sql.Tx, id rollout.RunID) (store.Entry, error) {
+func headOf(ctx context.Context, tx txn, id rollout.RunID) (store.Entry, error) {
 	var head store.Entry
-	err := tx.QueryRowContext(ctx, `SELECT seq, hash FROM run WHERE id = ?`, string(id)).Scan(&head.Seq, &head.Hash)
+	err := tx.QueryRowContext(ctx, selectHead, string(id)).Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Entry{}, nil
 	}
@@ -67,9 +98,9 @@ func headOf(ctx context.Context, tx *sql.Tx, id rollout.RunID) (store.Entry, err
 }
 
 // again accepts a record that is there already: whoever lost the answer to its first Append may not know that.
-func again(ctx context.Context, tx *sql.Tx, id rollout.RunID, e, head store.Entry) error {
+func again(ctx context.Context, tx txn, id rollout.RunID, e, head store.Entry) error {
 	var body string
-	err := tx.QueryRowContext(ctx, `SELECT body FROM event WHERE run = ? AND seq = ?`, string(id), int64(e.Seq)).Scan(&body) //nolint:gosec // a run has no 2^63 records
+	err := tx.QueryRowContext(ctx, selectRecord, string(id), int64(e.Seq)).Scan(&body) //nolint:gosec // a run has no 2^63 records
 	switch {
 	case errors.Is(err, sql.ErrNoRows) || err == nil && body != e.Body:
 		return fmt.Errorf("%w: the last is %d", store.ErrOrder, head.Seq)
@@ -79,7 +110,7 @@ func again(ctx context.Context, tx *sql.Tx, id rollout.RunID, e, head store.Entr
 	return nil
 }
 
-func putRun(ctx context.Context, tx *sql.Tx, r store.Run) error {
+func putRun(ctx context.Context, tx txn, r store.Run) error {
 	keys, err := json.Marshal(r.Keys)
 	if err != nil {
 		return err
@@ -89,26 +120,26 @@ func putRun(ctx context.Context, tx *sql.Tx, r store.Run) error {
 	return err
 }
 
-func put(ctx context.Context, tx *sql.Tx, id rollout.RunID, e store.Entry, digest, rows string) error {
-	if digest != "" {
-		_, err := tx.ExecContext(ctx, `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, string(id), digest, rows)
+// putAs writes the record, chained to the one before, with its rows, and moves the head of the run.
+func (a *addition) putAs(ctx context.Context, tx txn, e store.Entry) error {
+	if a.digest != "" {
+		_, err := tx.ExecContext(ctx, insertRows, string(a.run), a.digest, a.rows)
 		if err != nil {
 			return err
 		}
 	}
 	seq := int64(e.Seq) //nolint:gosec // a run has no 2^63 records
-	_, err := tx.ExecContext(ctx, `INSERT INTO event (run, seq, epoch, body, prev, hash) VALUES (?, ?, ?, ?, ?, ?)`,
-		string(id), seq, e.Epoch, e.Body, e.Prev, e.Hash)
+	_, err := tx.ExecContext(ctx, insertEvent, string(a.run), seq, e.Epoch, e.Body, e.Prev, e.Hash)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE run SET seq = ?, hash = ? WHERE id = ?`, seq, e.Hash, string(id))
+	_, err = tx.ExecContext(ctx, updateHead, seq, e.Hash, string(a.run))
 	return err
 }
 
 // Finish notes under a claim that a run has ended.
 func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end rollout.Phase) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		if err := store.CheckEnd(end); err != nil {
 			return err
 		}
@@ -125,7 +156,7 @@ func (s *Store) Finish(ctx context.Context, c store.Claim, id rollout.RunID, end
 
 // Remove deletes a run that has ended; its records and rows go with it.
 func (s *Store) Remove(ctx context.Context, id rollout.RunID) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.tx(ctx, func(tx txn) error {
 		var ended bool
 		err := tx.QueryRowContext(ctx, `SELECT ended <> '' FROM run WHERE id = ?`, string(id)).Scan(&ended)
 		switch {
@@ -154,35 +185,4 @@ func one(res sql.Result, err error) error {
 		return store.ErrNoRun
 	}
 	return err
-}
-
-// tx runs f in one immediate transaction. When the disk is full the reserve is given up, and f is run again. After a failed read or write of
-// the disk nothing is written any more: what a failed sync has dropped, the next one would report as safe.
-func (s *Store) tx(ctx context.Context, f func(*sql.Tx) error) error {
-	switch {
-	case s.db == nil:
-		return errors.New("the store is open for reading only")
-	case s.broken.Load():
-		return store.ErrBroken
-	}
-	err := s.try(ctx, f)
-	if noRoom(err) && s.reserve.give() {
-		err = s.try(ctx, f)
-	}
-	if errors.Is(err, sqlite3.IOERR) && !noRoom(err) {
-		s.broken.Store(true)
-		return errors.Join(store.ErrBroken, err)
-	}
-	return err
-}
-
-func (s *Store) try(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }

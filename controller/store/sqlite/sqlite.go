@@ -27,8 +27,10 @@ type Store struct {
 	read *sql.DB  // connections that cannot write, so that nobody who reads a long journal holds up an Append
 	lock *os.File // nil: read only
 
-	reserve reserve
-	broken  atomic.Bool // the disk has failed
+	prepared prepared
+	queue    queue
+	reserve  reserve
+	broken   atomic.Bool // the disk has failed
 }
 
 // settings are what tests change: the power is cut below another VFS, and only synchronous=FULL survives it.
@@ -85,7 +87,7 @@ func openWith(ctx context.Context, path string, set settings) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string, set settings) (err error) {
-	s.db, s.read = nil, nil
+	s.db, s.read, s.prepared = nil, nil, nil
 	pragmas := append([]string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(" + set.synchronous + ")", "foreign_keys(on)"}, set.pragmas...)
 	if s.db, err = open(ctx, path, set.vfs, pragmas...); err != nil {
 		return err
@@ -94,7 +96,10 @@ func (s *Store) open(ctx context.Context, path string, set settings) (err error)
 	if err := fold(ctx, s.db); err != nil {
 		return err
 	}
-	if err := s.tx(ctx, func(tx *sql.Tx) error { return upgrade(ctx, tx) }); err != nil {
+	if err := s.tx(ctx, func(tx txn) error { return upgrade(ctx, tx) }); err != nil {
+		return err
+	}
+	if s.prepared, err = prepare(ctx, s.db); err != nil {
 		return err
 	}
 	s.read, err = openRead(ctx, path, set.vfs)
@@ -129,7 +134,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 
 // Close closes the file and frees it for others. The connection that writes goes last: it folds the log into the file.
 func (s *Store) Close() error {
-	var errs []error
+	errs := []error{s.prepared.close()}
 	for _, db := range []*sql.DB{s.read, s.db} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -54,7 +54,7 @@ func readable(ctx context.Context, db *sql.DB) error {
 }
 
 // upgrade gives a new file its tables, and one of the version before the tables of this one. It is all done or not at all.
-func upgrade(ctx context.Context, tx *sql.Tx) error {
+func upgrade(ctx context.Context, tx txn) error {
 	f, err := formOf(ctx, tx)
 	if err != nil || f.version == version {
 		return err
@@ -101,7 +101,7 @@ DROP TABLE old_claim;
 )
 
 // putKeys notes what the runs of version 0 claimed. Where a plan cannot be read any more it stays unknown.
-func putKeys(ctx context.Context, tx *sql.Tx) error {
+func putKeys(ctx context.Context, tx txn) error {
 	firsts, err := firstRecords(ctx, tx)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func putKeys(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-func firstRecords(ctx context.Context, tx *sql.Tx) (map[string]string, error) {
+func firstRecords(ctx context.Context, tx txn) (map[string]string, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT run, body FROM event WHERE seq = 1`)
 	if err != nil {
 		return nil, err
