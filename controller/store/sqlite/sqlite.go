@@ -2,7 +2,10 @@
 //
 // WAL and synchronous=FULL are set and read back on every connection: with less, a power cut loses records that were acknowledged.
 // SQLite before 3.51.3 can lose committed pages when two connections write and checkpoint at one instant, so an older library is
-// refused. One process writes to a file: a lock beside it says which. Readers need no lock.
+// refused, and so is a file on another machine. One process writes to a file: a lock beside it says which. Readers need no lock.
+//
+// Records that are appended at once share a transaction and its sync. On a full disk a reserve is given up, so that a way back finds room.
+// After a read or write that failed for any other reason nothing is written until the file is opened again.
 package sqlite
 
 import (
@@ -50,6 +53,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the lock goes by the file, not by the name it was opened under
+	}
+	if err := checkLocal(filepath.Dir(path), kindOf); err != nil {
+		return nil, err
 	}
 	lock, err := takeLock(path)
 	if err != nil {
