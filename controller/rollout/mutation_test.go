@@ -17,7 +17,7 @@ var mutations = []mutant.Mutation{
 	{Name: "S3 the way back rises before the edges prove the restored settings", File: "back.go", Old: "case r.proved() && t.spread():", New: "case true:"},
 	{Name: "S3 the way back sets the change again", File: "forward.go", Old: "t.setTLS(r.Restore, r.Change)", New: "t.setTLS(r.Change, r.Change)"},
 	{Name: "S4 the end does not look at what is configured", File: "answers.go", Old: "drifted := t.driftIn(s)\n", New: "drifted := \"\"\n"},
-	{Name: "S4 a write of the way forward that lands late is left alone", File: "answers.go", Old: "t.insist(s)\n", New: "\n"},
+	{Name: "S4 a write of the way forward that lands late is left alone", File: "answers.go", Old: "t.insist(s)\n", New: "\n", By: "TestLawS4AWriteThatLandsLateIsUndone"},
 	{Name: "drift is seen in a read that began before the write", File: "levers.go", Old: "{ t.r.fence = t.r.nextID }", New: "{}"},
 	{Name: "S5 a new write does not replace the old one", File: "back.go", Old: "\tt.drop(&r.share)\n\tt.drop(&r.tls)\n", New: ""},
 	{Name: "S6 a run that was handed over is changed", File: "next.go", Old: "t.r.pending = slices.Clone(r.pending)\n\tt.r.Steps", New: "t.r.pending = r.pending\n\tt.r.Steps"},
@@ -27,9 +27,9 @@ var mutations = []mutant.Mutation{
 	{Name: "nothing looks at advance_until", File: "hold.go", Old: "if t.r.AdvanceUntil.IsZero() || ", New: "if true || "},
 	{Name: "a rise that failed is repeated whatever has happened since", File: "levers.go", Old: "t.raising(l.want) && t.noLonger() != \"\"", New: "false"},
 	{Name: "after a resume a rise is simply made again", File: "levers.go", Old: "if l.cmd != 0 && t.raising(l.want) {", New: "if false {"},
-	{Name: "an edge that shows a wrong certificate to traffic is waited for", File: "forward.go", Old: "if r.unusable(h) || h.ChainError != \"\" {", New: "if h.Edge == \"no edge\" {"},
-	{Name: "nobody judges what another hand exposed", File: "judge.go", Old: "t.situation(), t.maybeOnPrimary()", New: "t.situation(), 0"},
-	{Name: "a weight that comes back while the primary is drained is left alone", File: "levers.go", Old: "ok && w.Share() > r.Weights.Share() {", New: "ok && w.Share() > 100 {"},
+	{Name: "an edge that shows a wrong certificate to traffic is waited for", File: "forward.go", Old: "if r.unusable(h) || h.ChainError != \"\" {", New: "if h.Edge == \"no edge\" {", By: "TestLawABrokenEdgeWithTrafficTurnsTheRunRound"},
+	{Name: "nobody judges what another hand exposed", File: "judge.go", Old: "t.situation(), t.maybeOnPrimary()", New: "t.situation(), 0", By: "TestDriftHoldWithExposedUsersIsJudged"},
+	{Name: "a weight that comes back while the primary is drained is left alone", File: "levers.go", Old: "ok && w.Share() > r.Weights.Share() {", New: "ok && w.Share() > 100 {", By: "TestWeightDriftWhileDrainedOnTheWayBackIsDrainedAgain"},
 	{Name: "a common cause that lasts is held for ever", File: "judge.go", Old: "t.age(r.commonSince(v)) >= r.Plan.CommonCauseLimit", New: "t.age(r.commonSince(v)) < 0"},
 	{Name: "a common cause is counted anew at each verdict", File: "judge.go", Old: "return c.since", New: "return r.At"},
 	{Name: "a hold ends when the worst is over", File: "hold.go", Old: "!h.Why.judged() || t.allPass()", New: "h != nil"},
@@ -50,8 +50,8 @@ func TestTheLawsNoticeABrokenNext(t *testing.T) {
 			t.Parallel()
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			mutant.Noticed(t, m, "--- FAIL: Test", "-skip", "^TestTheLawsNotice", "-failfast", ".",
-				"-args", "-rapid.checks=800", "-rapid.nofailfile", "-rapid.shrinktime=1s")
+			mutant.Noticed(t, m, "--- FAIL: Test", "-run", m.By, "-skip", "^TestTheLawsNotice", "-failfast", ".",
+				"-args", "-rapid.seed=1", "-rapid.checks=800", "-rapid.nofailfile", "-rapid.shrinktime=1s")
 		})
 	}
 }

@@ -18,6 +18,7 @@ type Mutation struct {
 	Old  string // stands in the file once
 	New  string
 	Tail string // stands at the end of the file, for what New needs
+	By   string // a pattern of the tests of which one has to notice; "" for any
 }
 
 // Noticed fails unless go test, with args, fails in one of the tests of the folder once the mutation is made. It returns what go test
