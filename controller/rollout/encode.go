@@ -108,6 +108,9 @@ func Encode(rec Record) ([]byte, error) {
 
 // Decode reads the journal form. A kind it does not know is an error: an event that is skipped would change what the run is.
 func Decode(data []byte) (Record, error) {
+	if rec, ok := decodeCanonical(data); ok {
+		return rec, nil
+	}
 	var w wireRecord
 	if err := json.Unmarshal(data, &w); err != nil {
 		return Record{}, fmt.Errorf("decode record: %w", err)
@@ -124,6 +127,9 @@ func decodeEvent(w wireRecord) (Event, error) {
 	case "started":
 		return as[Started](w.Event)
 	case "command_succeeded":
+		if e, ok := successCanonical(w); ok {
+			return e, nil
+		}
 		s, err := as[wireSuccess](w.Event)
 		if err != nil {
 			return nil, err
