@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"runtime"
+	"sync"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 )
@@ -64,39 +66,78 @@ func Read(ctx context.Context, s Store, id rollout.RunID) ([]rollout.Record, err
 // Records verifies numbers, chain, head and digests, and returns the records with their rows. It fails with a *CorruptError. missing
 // lists the records whose rows are not in the journal, as those that another controller fetched; they come without rows.
 func (j Journal) Records() (records []rollout.Record, missing []uint64, err error) {
-	hash := ""
-	for i, e := range j.Entries {
-		rec, err := rollout.Decode([]byte(e.Body))
-		seq := uint64(i) + 1
-		switch {
-		case e.Seq != seq:
-			return nil, nil, j.corrupt(seq, "a record is missing or misplaced")
-		case e.Prev != hash || e.Hash != link(e.Prev, e.Body):
-			return nil, nil, j.corrupt(seq, "the hash chain is broken")
-		case err != nil:
-			return nil, nil, j.corrupt(seq, err.Error())
-		case rec.Seq != seq:
-			return nil, nil, j.corrupt(seq, "a record is missing or misplaced")
-		}
-		hash = e.Hash
-		rec, there, err := j.withRows(rec)
-		if err != nil {
-			return nil, nil, j.corrupt(seq, err.Error())
-		}
-		if !there {
-			missing = append(missing, seq)
-		}
-		records = append(records, rec)
-	}
-	switch n := uint64(len(records)); {
-	case n == 0:
+	n := len(j.Entries)
+	if n == 0 {
 		return nil, nil, j.corrupt(1, "its records are gone: a run has one at least")
-	case j.Head.Seq != n:
-		return nil, nil, j.corrupt(min(n, j.Head.Seq)+1, "the end is not the one that was written: a record is missing or was added")
-	case j.Head.Hash != hash:
-		return nil, nil, j.corrupt(max(n, 1), "the end is not the one that was written: another record stands in its place")
+	}
+	records = make([]rollout.Record, n)
+	for _, part := range j.inParts(records) {
+		if part.err != nil {
+			return nil, nil, part.err
+		}
+		missing = append(missing, part.missing...)
+	}
+	switch last := j.Entries[n-1]; {
+	case j.Head.Seq != last.Seq:
+		return nil, nil, j.corrupt(min(last.Seq, j.Head.Seq)+1, "the end is not the one that was written: a record is missing or was added")
+	case j.Head.Hash != last.Hash:
+		return nil, nil, j.corrupt(last.Seq, "the end is not the one that was written: another record stands in its place")
 	}
 	return records, missing, nil
+}
+
+// part is what came of some of the records.
+type part struct {
+	missing []uint64
+	err     error // that of the first that is damaged
+}
+
+// partSize is how many records are worth a goroutine: they take some 2 ms.
+const partSize = 256
+
+// inParts verifies and decodes the records, as many at once as there are processors: whether an entry is whole can be said from it and the
+// one before it, so the parts need not wait for each other.
+func (j Journal) inParts(records []rollout.Record) []part {
+	n := min(runtime.GOMAXPROCS(0), len(records)/partSize+1)
+	parts := make([]part, n)
+	var wg sync.WaitGroup
+	for i := range parts {
+		from, to := i*len(records)/n, (i+1)*len(records)/n
+		wg.Go(func() {
+			for k := from; k < to && parts[i].err == nil; k++ {
+				rec, there, err := j.record(k)
+				records[k], parts[i].err = rec, err
+				if err == nil && !there {
+					parts[i].missing = append(parts[i].missing, rec.Seq)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return parts
+}
+
+// record verifies and decodes the entry at i, and reports whether its rows are there.
+func (j Journal) record(i int) (rec rollout.Record, there bool, err error) {
+	e, seq, before := j.Entries[i], uint64(i)+1, "" //nolint:gosec // an index is not negative
+	if i > 0 {
+		before = j.Entries[i-1].Hash
+	}
+	rec, err = rollout.Decode([]byte(e.Body))
+	switch {
+	case e.Seq != seq:
+		return rec, false, j.corrupt(seq, "a record is missing or misplaced")
+	case e.Prev != before || e.Hash != link(e.Prev, e.Body):
+		return rec, false, j.corrupt(seq, "the hash chain is broken")
+	case err != nil:
+		return rec, false, j.corrupt(seq, err.Error())
+	case rec.Seq != seq:
+		return rec, false, j.corrupt(seq, "a record is missing or misplaced")
+	}
+	if rec, there, err = j.withRows(rec); err != nil {
+		return rec, false, j.corrupt(seq, err.Error())
+	}
+	return rec, there, nil
 }
 
 func (j Journal) withRows(rec rollout.Record) (rollout.Record, bool, error) {

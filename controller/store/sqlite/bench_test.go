@@ -59,3 +59,40 @@ func BenchmarkAppendManyRuns(b *testing.B) {
 	}
 	wg.Wait()
 }
+
+// A journal of 100,000 records is loaded, verified and decoded. It is put there below the interface: one by one it would take a minute.
+func BenchmarkReadAHundredThousand(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "j.db")
+	s, err := sqlite.Open(b.Context(), path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // a benchmark
+	j := storetest.Journal(100_000)
+	db := raw(b, path)
+	tx, err := db.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	put := func(text string, args ...any) {
+		if _, err := tx.ExecContext(b.Context(), text, args...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	put(`INSERT INTO run VALUES ('run', 'd', 'n', '[]', '2026-03-02T18:00:00Z', ?, ?, '')`, int(j.Head.Seq), j.Head.Hash)
+	for digest, body := range j.Rows {
+		put(`INSERT INTO minutes VALUES ('run', ?, ?)`, digest, body)
+	}
+	for _, e := range j.Entries {
+		put(`INSERT INTO event VALUES ('run', ?, ?, ?, ?, ?)`, int(e.Seq), e.Epoch, e.Body, e.Prev, e.Hash)
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		got, err := store.Read(b.Context(), s, "run")
+		if err != nil || len(got) != len(j.Entries) {
+			b.Fatalf("%d records, %v", len(got), err)
+		}
+	}
+}

@@ -51,7 +51,7 @@ CREATE TRIGGER IF NOT EXISTS event_no_delete BEFORE DELETE ON event BEGIN SELECT
 `
 
 // raw opens a file as anybody can who has an SQLite.
-func raw(t *testing.T, path string) *sql.DB {
+func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath())
 	if err != nil {
