@@ -102,7 +102,7 @@ func (b Batch) counting(now time.Time) []int32 {
 	last := MinuteOf(now) - 1
 	for i := range b.Rows {
 		if b.counts(&b.Rows[i], last) {
-			order = append(order, int32(i)) //nolint:gosec // no answer has 2^31 rows
+			order = append(order, int32(i))
 		}
 	}
 	return order

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -40,19 +44,54 @@ func CheckEnd(end rollout.Phase) error {
 	return nil
 }
 
-// Rows are the stored form of a record's minutes, and their digest; both are "" for a record without any. Rows that are not those of the
-// record's digest are refused.
-func Rows(rec rollout.Record) (digest, body string, err error) {
+// Rows are the stored form of a record's minutes, deflated, and their digest; nil and "" for a record without any. Rows that are not those
+// of the record's digest are refused.
+func Rows(rec rollout.Record) (digest string, packed []byte, err error) {
 	m, ok := rec.Event.(rollout.MinutesArrived)
 	if !ok {
-		return "", "", nil
+		return "", nil, nil
 	}
 	data, digest, err := rollout.EncodeRows(m.Batch.Rows)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	if digest != m.Digest {
-		return "", "", fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
+		return "", nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
 	}
-	return digest, string(data), nil
+	packed, err = pack(data)
+	return digest, packed, err
+}
+
+// packers are kept because one holds more than half a megabyte.
+var packers = sync.Pool{New: func() any { //nolint:gochecknoglobals // a pool is one for all who pack
+	z, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(fmt.Sprintf("store: compress at level %d: %v", flate.BestSpeed, err))
+	}
+	return z
+}}
+
+// pack deflates rows: most of their text repeats, and most of their minutes were there a minute before.
+func pack(data []byte) ([]byte, error) {
+	z, ok := packers.Get().(*flate.Writer)
+	if !ok {
+		panic("store: a packer is something else")
+	}
+	defer packers.Put(z)
+	var b bytes.Buffer
+	z.Reset(&b)
+	if _, err := z.Write(data); err != nil {
+		return nil, err
+	}
+	err := z.Close()
+	return b.Bytes(), err
+}
+
+// mostRows bounds what rows may unpack to, in bytes: more than a month of minutes of thirty series.
+const mostRows = 64 << 20
+
+// UnpackRows undoes what Rows did. What is damaged comes as far as it can be read; its digest tells.
+func UnpackRows(packed []byte) string {
+	body, _ := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), mostRows)) // the digest tells
+	return string(body)
 }

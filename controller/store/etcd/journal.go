@@ -1,13 +1,10 @@
 package etcd
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -20,7 +17,6 @@ import (
 const (
 	entriesAPage = 1000 // of 300 to 600 bytes
 	rowsAPage    = 50   // of a few thousand
-	mostRows     = 64 << 20
 )
 
 // runValue is what a run's key holds.
@@ -114,32 +110,11 @@ func (s *Store) again(ctx context.Context, id rollout.RunID, e store.Entry, last
 
 // rowsOf puts a record's minutes beside it.
 func (s *Store) rowsOf(id rollout.RunID, rec rollout.Record) ([]clientv3.Op, error) {
-	digest, body, err := store.Rows(rec)
+	digest, packed, err := store.Rows(rec)
 	if err != nil || digest == "" {
 		return nil, err
 	}
-	packed, err := pack([]byte(body))
-	if err != nil {
-		return nil, err
-	}
 	return []clientv3.Op{clientv3.OpPut(s.rows(string(id))+digest, string(packed))}, nil
-}
-
-func pack(body []byte) ([]byte, error) {
-	var b bytes.Buffer
-	z, err := flate.NewWriter(&b, flate.DefaultCompression)
-	if err == nil {
-		_, err = z.Write(body)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return b.Bytes(), err
-}
-
-func unpack(data []byte) (string, error) {
-	body, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), mostRows))
-	return string(body), err
 }
 
 // run reads a run's key, and at which revision it was written.
@@ -221,9 +196,9 @@ func (s *Store) load(ctx context.Context, id rollout.RunID) (store.Journal, erro
 	if err != nil {
 		return j, err
 	}
-	err = s.each(ctx, s.rows(string(id)), got.Header.Revision, rowsAPage, func(digest string, value []byte) (err error) {
-		j.Rows[digest], err = unpack(value)
-		return err
+	err = s.each(ctx, s.rows(string(id)), got.Header.Revision, rowsAPage, func(digest string, value []byte) error {
+		j.Rows[digest] = store.UnpackRows(value)
+		return nil
 	})
 	return j, err
 }

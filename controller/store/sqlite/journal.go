@@ -34,7 +34,8 @@ type addition struct {
 	rec   rollout.Record
 	entry store.Entry
 
-	digest, rows string // of its minutes
+	digest string // of its minutes, "" when it has none
+	rows   []byte // deflated
 
 	lead  chan struct{} // closed when it has to lead a group
 	leads bool          // guarded by the queue

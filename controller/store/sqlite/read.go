@@ -89,11 +89,17 @@ func minutes(ctx context.Context, tx *sql.Tx, id rollout.RunID) (map[string]stri
 	defer rows.Close() //nolint:errcheck // rows.Err tells
 	kept := map[string]string{}
 	for rows.Next() {
-		var digest, body string
+		var digest string
+		var body any
 		if err := rows.Scan(&digest, &body); err != nil {
 			return nil, err
 		}
-		kept[digest] = body
+		switch body := body.(type) {
+		case []byte:
+			kept[digest] = store.UnpackRows(body)
+		case string: // of an earlier version
+			kept[digest] = body
+		}
 	}
 	return kept, rows.Err()
 }

@@ -2,7 +2,16 @@ package sqlite
 
 // version is the form of a file that this release writes; PRAGMA user_version holds it. 0 is a new file, or the form before there were
 // numbers.
-const version = 1
+const version = 2
+
+const minutesTable = `
+CREATE TABLE minutes (
+	run    TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+	digest TEXT NOT NULL, -- of the JSON
+	body   ANY  NOT NULL, -- a JSON array of rows: a BLOB is deflated (RFC 1951), a TEXT is not
+	PRIMARY KEY (run, digest)
+) STRICT, WITHOUT ROWID;
+`
 
 // schema is append-only where the journal is concerned: triggers refuse to change a record, and to remove one unless its whole run goes,
 // which it does only when it has ended.
@@ -26,13 +35,7 @@ CREATE TABLE event (
 	hash  TEXT    NOT NULL,
 	PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE minutes (
-	run    TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-	digest TEXT NOT NULL,
-	body   TEXT NOT NULL,
-	PRIMARY KEY (run, digest)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE claim (
+` + minutesTable + `CREATE TABLE claim (
 	key      TEXT PRIMARY KEY,
 	holder   TEXT    NOT NULL,
 	epoch    INTEGER NOT NULL,

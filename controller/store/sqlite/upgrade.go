@@ -53,14 +53,17 @@ func readable(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// upgrade gives a new file its tables, and one of the version before the tables of this one. It is all done or not at all.
+// upgrade gives a new file its tables, and one of an earlier version the tables of this one. It is all done or not at all.
 func upgrade(ctx context.Context, tx txn) error {
 	f, err := formOf(ctx, tx)
 	if err != nil || f.version == version {
 		return err
 	}
 	steps := []string{schema}
-	if f.events {
+	switch {
+	case f.version == 1:
+		steps = []string{widen}
+	case f.events:
 		steps = []string{setAside, schema, takeOver}
 	}
 	for _, step := range append(steps, fmt.Sprint("PRAGMA user_version = ", version)) {
@@ -68,11 +71,17 @@ func upgrade(ctx context.Context, tx txn) error {
 			return fmt.Errorf("bring it from schema version %d to %d: %w", f.version, version, err)
 		}
 	}
-	if f.events {
+	if f.version == 0 && f.events {
 		return putKeys(ctx, tx)
 	}
 	return nil
 }
+
+// The rows of version 1 could only be text.
+const widen = `ALTER TABLE minutes RENAME TO old_minutes;` + minutesTable + `
+INSERT INTO minutes SELECT run, digest, body FROM old_minutes;
+DROP TABLE old_minutes;
+`
 
 // The tables of version 0 had no head, keys or end in the run, and did not tell a claim that was released from one that was evicted. All of
 // them count as lapsed: the worst that comes of it is one wait for calls that are not there.

@@ -150,13 +150,66 @@ func TestAFileOfTheReleaseBeforeIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
+// A file of version 1 keeps its rows as text; new ones are deflated beside them.
+func TestRowsOfVersion1StayReadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j.db")
+	recs := storetest.Records(9)
+	s := open(t, path)
+	c, err := s.Claim(t.Context(), []string{"x"}, "a", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range recs[:5] {
+		if err := s.Append(t.Context(), c, "run", rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asVersion1(t, path, recs[:5])
+	s = open(t, path)
+	for _, rec := range recs[5:] {
+		if err := s.Append(t.Context(), c, "run", rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := store.Read(t.Context(), s, "run")
+	if diff := cmp.Diff(recs, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// asVersion1 makes the rows of a file what version 1 wrote.
+func asVersion1(t *testing.T, path string, recs []rollout.Record) {
+	t.Helper()
+	db := raw(t, path)
+	exec(t, db, `DROP TABLE minutes`)
+	exec(t, db, `CREATE TABLE minutes (run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run, digest)) STRICT, WITHOUT ROWID`)
+	exec(t, db, `PRAGMA user_version = 1`)
+	rows := 0
+	for _, rec := range recs {
+		if m, ok := rec.Event.(rollout.MinutesArrived); ok {
+			body, digest, err := rollout.EncodeRows(m.Batch.Rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, db, `INSERT INTO minutes VALUES ('run', ?, ?) ON CONFLICT DO NOTHING`, digest, string(body))
+			rows++
+		}
+	}
+	if rows == 0 {
+		t.Fatal("no record has rows")
+	}
+}
+
 // Half a file is worse than an old one.
 func TestAnUpgradeThatFailsChangesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j.db")
 	oldFile(t, path)
 	db := raw(t, path)
 	exec(t, db, `CREATE TABLE old_claim (in_the_way TEXT)`) // the last table to be set aside
-	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "from schema version 0 to 1") {
+	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "from schema version 0 to 2") {
 		t.Fatalf("want an error that says what was tried, got %v", err)
 	}
 	exec(t, db, `DROP TABLE old_claim`)
@@ -167,7 +220,7 @@ func TestAnUpgradeThatFailsChangesNothing(t *testing.T) {
 
 func TestAFileThatIsNotOursToWriteIsRefused(t *testing.T) {
 	tests := []struct{ name, statement, want string }{
-		{"of a newer release", `PRAGMA user_version = 2`, "a newer tlsroll wrote it: its schema is version 2, this release knows 1; use that release, or name another file with --store"},
+		{"of a newer release", `PRAGMA user_version = 3`, "a newer tlsroll wrote it: its schema is version 3, this release knows 2; use that release, or name another file with --store"},
 		{"of something else", `CREATE TABLE song (title TEXT)`, "a database of something else; name another file with --store"},
 	}
 	for _, test := range tests {
