@@ -56,11 +56,12 @@ type controllerProcess struct {
 	lines chan string // closed at its end
 }
 
-func (b *bed) controller(t *testing.T, where string) *controllerProcess {
+func (b *bed) controller(t *testing.T, where string, args ...string) *controllerProcess {
 	t.Helper()
 	p := &controllerProcess{lines: make(chan string, 10_000)}
-	p.cmd = exec.CommandContext(t.Context(), "mortal", "-plan", b.file, "-store", where, "-standby", "-speed", fmt.Sprint(b.clock.Speed),
+	args = append(args, "-plan", b.file, "-store", where, "-standby", "-speed", fmt.Sprint(b.clock.Speed),
 		"-epoch", b.clock.Epoch.Format(time.RFC3339Nano), "-virtual", b.clock.Start.Format(time.RFC3339Nano))
+	p.cmd = exec.CommandContext(t.Context(), "mortal", args...) //nolint:gosec // a test names its own arguments
 	p.cmd.Env = append(os.Environ(), b.io.env...)
 	p.cmd.Stderr = b.out
 	out, err := p.cmd.StdoutPipe()
@@ -148,6 +149,46 @@ func TestAFrozenProcessIsReplaced(t *testing.T) {
 	}
 }
 
+// Each process that carries the run kills itself right after a record is durable, and the one that stands by goes on with what etcd has:
+// the same end, and no write is made that had landed.
+func TestAKilledProcessIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		fault   world.Fault
+		records []int // that each process lives for; the last one stays
+		code    int
+	}{
+		{world.None, []int{90, 50, 31, 64}, exitOK},
+		{world.Errors10, []int{110, 47, 38, 20}, exitRolledBack},
+	} {
+		t.Run(test.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			b := shortBed(t, test.fault)
+			before, where := b.state(), startEtcd(t)
+			carrying := b.controller(t, where, "-records", fmt.Sprint(test.records[0]))
+			for _, n := range append(test.records[1:], 0) {
+				if !carrying.until("record ") {
+					t.Fatalf("a process ended before it carried anything\n%s", b.out)
+				}
+				standing := b.controller(t, where, "-records", fmt.Sprint(n))
+				carrying.until("never")
+				if code := carrying.code(); code != -1 {
+					t.Fatalf("want it killed, it ended with %d\n%s", code, b.out)
+				}
+				carrying = standing
+			}
+			carrying.until("never")
+			if code := carrying.code(); code != test.code {
+				t.Fatalf("the last ended with %d, want %d\n%s", code, test.code, b.out)
+			}
+			if (b.state() == before) != (test.code == exitRolledBack) {
+				t.Errorf("before %s\nafter  %s", before, b.state())
+			}
+			b.checkTakeover(t, where)
+		})
+	}
+}
+
 // checkTakeover looks at the journal, and at the writes that the lab received.
 func (b *bed) checkTakeover(t *testing.T, where string) {
 	t.Helper()
@@ -171,10 +212,12 @@ func (b *bed) checkTakeover(t *testing.T, where string) {
 	if run := rollout.Replay(records); run.End == nil || run.End.Phase != runs[0].Ended {
 		t.Errorf("the journal ends as %+v, noted is %s", run.End, runs[0].Ended)
 	}
-	for _, command := range [][]string{{"events", "--verify"}, {"status"}, {"events"}} {
-		printed, code := b.command(t, append(command, "--store", where)...)
-		if code != exitOK || !strings.Contains(printed, "hash chain and digests are whole") && !strings.Contains(printed, string(runs[0].ID)) {
-			t.Errorf("%v over etcd ended with %d\n%.500s", command, code, printed)
+	for command, want := range map[string]string{
+		"events --verify": "hash chain and digests are whole", "events": "started by test", "status": string(runs[0].ID),
+	} {
+		printed, code := b.command(t, append(strings.Fields(command), "--store", where)...)
+		if code != exitOK || !strings.Contains(printed, want) {
+			t.Errorf("%s over etcd ended with %d, want %q in\n%.500s", command, code, want, printed)
 		}
 	}
 	for lever, calls := range b.writes(time.Time{}) {
