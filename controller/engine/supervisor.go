@@ -125,14 +125,11 @@ func (s *Supervisor) take(ctx context.Context, keys []string) (*Lease, error) {
 // unfinished looks for a run that shares a key with a plan and has not ended. One that has ended, and still has something to tell, does not
 // count.
 func (s *Supervisor) unfinished(ctx context.Context, p *plans.Plan) error {
-	runs, err := s.Store.List(ctx)
+	runs, err := s.Store.Unfinished(ctx, rollout.Keys(p)...)
 	if err != nil {
 		return err
 	}
 	for _, known := range runs {
-		if known.Ended != 0 || !slices.ContainsFunc(rollout.Keys(p), func(k string) bool { return slices.Contains(known.Keys, k) }) {
-			continue
-		}
 		records, err := store.Read(ctx, s.Store, known.ID)
 		if err != nil {
 			return err
@@ -165,7 +162,7 @@ func (s *Supervisor) Runs() []rollout.RunID {
 
 // adopt takes the runs that have not ended and that nobody holds.
 func (s *Supervisor) adopt(ctx context.Context) error {
-	runs, err := s.Store.List(ctx)
+	runs, err := s.Store.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,7 +171,7 @@ func (s *Supervisor) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, known := range runs {
-		if known.Ended != 0 || s.has(known.ID) || slices.ContainsFunc(known.Keys, func(k string) bool { return held[k] }) {
+		if s.has(known.ID) || slices.ContainsFunc(known.Keys, func(k string) bool { return held[k] }) {
 			continue
 		}
 		if err := s.adoptOne(ctx, known); err != nil && ctx.Err() == nil {

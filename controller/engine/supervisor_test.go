@@ -50,9 +50,9 @@ func (s frozenStore) Renew(ctx context.Context, c store.Claim, ttl time.Duration
 	return s.Store.Renew(ctx, c, ttl)
 }
 
-func (s frozenStore) List(ctx context.Context) ([]store.Run, error) {
+func (s frozenStore) Unfinished(ctx context.Context, keys ...string) ([]store.Run, error) {
 	s.frozen.pass()
-	return s.Store.List(ctx)
+	return s.Store.Unfinished(ctx, keys...)
 }
 
 func (s frozenStore) Full() bool {

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
@@ -50,6 +51,11 @@ type Run struct {
 	Ended   rollout.Phase // as Finish was told; 0: nobody has said yet that it ended
 }
 
+// Shares reports whether the run was begun under a claim of one of the keys.
+func (r Run) Shares(keys []string) bool {
+	return slices.ContainsFunc(r.Keys, func(k string) bool { return slices.Contains(keys, k) })
+}
+
 // Store keeps journals and claims. All methods may be called by several goroutines. The caller owns what it is given.
 type Store interface { //nolint:interfacebloat // claims and journal share transactions, so they are one contract
 	// Claim takes every key for holder, for ttl from now. It fails with a *HeldError when somebody else holds one of them.
@@ -73,6 +79,8 @@ type Store interface { //nolint:interfacebloat // claims and journal share trans
 	Load(ctx context.Context, id rollout.RunID) (Journal, error)
 	// List returns every run, newest first.
 	List(ctx context.Context) ([]Run, error)
+	// Unfinished returns the runs that Finish was not told of, newest first: all of them, or those that share one of the keys.
+	Unfinished(ctx context.Context, keys ...string) ([]Run, error)
 	// Remove deletes a run that Finish was told of, records and rows; another one is refused with ErrUnfinished, and one that is not there
 	// with ErrNoRun.
 	Remove(ctx context.Context, id rollout.RunID) error

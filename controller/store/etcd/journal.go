@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -241,6 +242,12 @@ func (s *Store) List(ctx context.Context) ([]store.Run, error) {
 		all = append(all, r.run())
 	}
 	return all, nil
+}
+
+// Unfinished returns the runs that Finish was not told of, newest first.
+func (s *Store) Unfinished(ctx context.Context, keys ...string) ([]store.Run, error) {
+	all, err := s.List(ctx)
+	return slices.DeleteFunc(all, func(r store.Run) bool { return r.Ended != 0 || len(keys) > 0 && !r.Shares(keys) }), err
 }
 
 // Remove deletes a run that has ended, with everything that belongs to it.

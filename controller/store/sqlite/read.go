@@ -106,9 +106,34 @@ func minutes(ctx context.Context, tx *sql.Tx, id rollout.RunID) (map[string]stri
 
 // List returns every run, newest first.
 func (s *Store) List(ctx context.Context) ([]store.Run, error) {
-	rows, err := s.read.QueryContext(ctx, selectRun+` ORDER BY rowid DESC`)
+	runs, err := s.runs(ctx, selectRun+` ORDER BY rowid DESC`)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return runs, nil
+}
+
+// Unfinished returns the runs that Finish was not told of, newest first.
+func (s *Store) Unfinished(ctx context.Context, keys ...string) ([]store.Run, error) {
+	query, args := selectRun+` WHERE ended = ''`, []any(nil)
+	if len(keys) > 0 {
+		list, err := json.Marshal(keys)
+		if err != nil {
+			return nil, err
+		}
+		query, args = query+` AND EXISTS (SELECT 1 FROM json_each(run.keys) JOIN json_each(?) AS wanted USING (value))`, []any{string(list)}
+	}
+	runs, err := s.runs(ctx, query+` ORDER BY rowid DESC`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list unfinished runs: %w", err)
+	}
+	return runs, nil
+}
+
+func (s *Store) runs(ctx context.Context, query string, args ...any) ([]store.Run, error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells
 	var runs []store.Run
@@ -116,12 +141,9 @@ func (s *Store) List(ctx context.Context) ([]store.Run, error) {
 		var hash string
 		r, err := scanRun(rows, &hash)
 		if err != nil {
-			return nil, fmt.Errorf("list runs: %w", err)
+			return nil, err
 		}
 		runs = append(runs, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	return runs, nil
+	return runs, rows.Err()
 }

@@ -13,6 +13,9 @@ CREATE TABLE minutes (
 ) STRICT, WITHOUT ROWID;
 `
 
+// runIndex finds the runs that have not ended among thousands that have.
+const runIndex = `CREATE INDEX run_unfinished ON run(ended) WHERE ended = '';`
+
 // schema is append-only where the journal is concerned: triggers refuse to change a record, and to remove one unless its whole run goes,
 // which it does only when it has ended.
 const schema = `
@@ -35,7 +38,8 @@ CREATE TABLE event (
 	hash  TEXT    NOT NULL,
 	PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
-` + minutesTable + `CREATE TABLE claim (
+` + minutesTable + runIndex + `
+CREATE TABLE claim (
 	key      TEXT PRIMARY KEY,
 	holder   TEXT    NOT NULL,
 	epoch    INTEGER NOT NULL,

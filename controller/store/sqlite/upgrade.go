@@ -81,7 +81,7 @@ func upgrade(ctx context.Context, tx txn) error {
 const widen = `ALTER TABLE minutes RENAME TO old_minutes;` + minutesTable + `
 INSERT INTO minutes SELECT run, digest, body FROM old_minutes;
 DROP TABLE old_minutes;
-`
+` + runIndex
 
 // The tables of version 0 had no head, keys or end in the run, and did not tell a claim that was released from one that was evicted. All of
 // them count as lapsed: the worst that comes of it is one wait for calls that are not there.

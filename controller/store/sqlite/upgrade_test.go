@@ -184,6 +184,7 @@ func TestRowsOfVersion1StayReadable(t *testing.T) {
 func asVersion1(t *testing.T, path string, recs []rollout.Record) {
 	t.Helper()
 	db := raw(t, path)
+	exec(t, db, `DROP INDEX run_unfinished`)
 	exec(t, db, `DROP TABLE minutes`)
 	exec(t, db, `CREATE TABLE minutes (run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run, digest)) STRICT, WITHOUT ROWID`)
 	exec(t, db, `PRAGMA user_version = 1`)

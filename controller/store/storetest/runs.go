@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tlsroll/tlsroll/controller/rollout"
 	"github.com/tlsroll/tlsroll/controller/store"
@@ -20,18 +21,22 @@ func listing(t *testing.T, b Backend) {
 	}
 	keys := []string{"domain:x", "record:y"}
 	c := claim(t, s, "a", keys...)
+	other := claim(t, s, "a", "domain:z")
 	var want []store.Run
 	for i := range 12 {
 		r := store.Run{
 			ID: rollout.RunID(fmt.Sprint("run-", 11*i%12)), Domain: "cdn.example.com", Name: "suite", Keys: keys,
 			Started: Records(1)[0].At.Add(-time.Duration(i) * time.Hour), Records: uint64(1 + i%3),
 		}
-		recs := Records(1 + i%3)
+		recs, under := Records(1+i%3), c
+		if i%5 == 2 {
+			r.Keys, under = other.Keys, other
+		}
 		recs[0].At = r.Started
-		fill(t, s, c, r.ID, recs...)
+		fill(t, s, under, r.ID, recs...)
 		if i%4 == 1 {
 			r.Ended = rollout.Succeeded + rollout.Phase(i/4)
-			if err := s.Finish(t.Context(), c, r.ID, r.Ended); err != nil {
+			if err := s.Finish(t.Context(), under, r.ID, r.Ended); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,12 +53,32 @@ func listing(t *testing.T, b Backend) {
 		if diff := cmp.Diff(want, runs); diff != "" {
 			t.Errorf("%s, runs mismatch (-want +got):\n%s", when, diff)
 		}
+		unfinished(t, s, when, want)
 		for _, r := range want {
 			if j, err := s.Load(t.Context(), r.ID); err != nil || cmp.Diff(r, j.Run) != "" {
 				t.Errorf("%s, List says %+v, Load %+v, %v", when, r, j.Run, err)
 			}
 		}
 		s = b.Reopen(t, s)
+	}
+}
+
+func unfinished(t *testing.T, s store.Store, when string, all []store.Run) {
+	t.Helper()
+	for _, keys := range [][]string{nil, {"domain:x"}, {"domain:z", "record:y"}, {"domain:z"}, {"domain:", "y"}} {
+		var want []store.Run
+		for _, r := range all {
+			if r.Ended == 0 && (keys == nil || r.Shares(keys)) {
+				want = append(want, r)
+			}
+		}
+		got, err := s.Unfinished(t.Context(), keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s, unfinished runs of %q mismatch (-want +got):\n%s", when, keys, diff)
+		}
 	}
 }
 
