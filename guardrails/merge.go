@@ -48,7 +48,7 @@ func (s *source) merge(rows []Row) {
 		}
 		e := s.edit(rows[0].Platform, rows[0].Leg)
 		for i := range rows[:n] {
-			e.put(rows[i].Minute, cell{counts: rows[i].Counts, unknown: rows[i].Unknown})
+			e.put(rows[i].Minute, &cell{counts: rows[i].Counts, unknown: rows[i].Unknown})
 		}
 		rows = rows[n:]
 	}
@@ -119,7 +119,7 @@ func (b Batch) isResolved(now time.Time) bool {
 	last := MinuteOf(now) - 1
 	for i := range b.Rows {
 		r := &b.Rows[i]
-		if !b.counts(r, last) || i > 0 && bySeries(&b.Rows[i-1], r) >= 0 || r.checked() != *r {
+		if !b.counts(r, last) || i > 0 && bySeries(&b.Rows[i-1], r) >= 0 || !r.isChecked() {
 			return false
 		}
 	}

@@ -120,6 +120,18 @@ func (r Row) checked() Row {
 	return r
 }
 
+// isChecked reports whether checked would change nothing.
+func (r *Row) isChecked() bool {
+	c := &r.Counts
+	switch {
+	case r.Unknown != 0:
+		return r.Unknown.noData() && *c == Counts{}
+	case c.has(HasRequests|HasErrors) && c.Errors > c.Requests, c.has(HasTLS|HasTLS13) && c.TLS13 > c.TLS:
+		return false
+	}
+	return c.sane()
+}
+
 // The bounds of a number that can be what it says.
 const (
 	countMax  = 1e15 // a minute's sum; far above any CDN's bytes, and sums of sums stay finite

@@ -39,7 +39,7 @@ type editor struct {
 }
 
 // put stores a cell. A known cell is not replaced by an unknown one.
-func (e *editor) put(m Minute, c cell) {
+func (e *editor) put(m Minute, c *cell) {
 	if len(e.blocks) == 0 {
 		e.base, e.first, e.last = m-m%blockLen, m, m
 	}
@@ -55,8 +55,8 @@ func (e *editor) put(m Minute, c cell) {
 		*e.cell(e.first) = cell{unknown: Missing}
 	}
 	e.last = max(e.last, m)
-	if at := e.cell(m); c.unknown == 0 || at.unknown != 0 {
-		*at = c
+	if at := &e.blocks[(m-e.base)/blockLen][(m-e.base)%blockLen]; *at != *c && (c.unknown == 0 || at.unknown != 0) {
+		*e.cell(m) = *c
 	}
 }
 

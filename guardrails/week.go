@@ -92,8 +92,18 @@ func (s Shape) extended(w *Week, name, platform string, leg Leg) Shape {
 	if len(days) < shapeDays {
 		return s
 	}
-	for f, list := range [...]*[]float32{&s.TotalMS, &s.TLSMS, &s.Bytes} {
-		*list = curve(days, f, *list, s.First, knots)
+	lists := [...]*[]float32{&s.TotalMS, &s.TLSMS, &s.Bytes}
+	from := knots
+	for _, list := range lists {
+		from = min(from, len(*list))
+	}
+	for i := range days {
+		for k := from; k < knots; k++ {
+			days[i].knots = append(days[i].knots, days[i].near(s.First+Minute(k*shapeStep)))
+		}
+	}
+	for f, list := range lists {
+		*list = curve(days, f, *list, from, knots)
 	}
 	return s
 }
@@ -124,7 +134,8 @@ func (b *Baseline) ShapeThrough() (m Minute, ok bool) {
 // day is one series on one earlier day.
 type day struct {
 	ShapeDay
-	in input
+	in    input
+	knots [][3]float64 // its means around some of the knots
 }
 
 // measure takes the day's means before the hour of the change; false when it has too few minutes or requests there.
@@ -160,20 +171,23 @@ func (d *day) add(means *[3]mean, m Minute, known int, requests float64) (minute
 	return known + 1, requests + c.volume()
 }
 
-// near is the day's mean around a minute of the night; 0 when it is not known.
-func (d *day) near(f int, m Minute) float64 {
+// near are the day's means around a minute of the night; 0 where one is not known.
+func (d *day) near(m Minute) (x [3]float64) {
 	var means [3]mean
 	for i := m - shapeHalf; i <= m+shapeHalf; i++ {
 		d.add(&means, i, 0, 0)
 	}
-	if means[f].minutes < shapeKnown {
-		return 0
+	for f := range means {
+		if means[f].minutes >= shapeKnown {
+			x[f] = means[f].sum / means[f].n
+		}
 	}
-	return means[f].sum / means[f].n
+	return x
 }
 
-// curve appends to known the median over the days at each knot that is missing. A knot with too few days keeps the value before it.
-func curve(days []day, f int, known []float32, first Minute, knots int) []float32 {
+// curve appends to known the median over the days at each knot that is missing, where the days' own knots begin at from. A knot with too
+// few days keeps the value before it.
+func curve(days []day, f int, known []float32, from, knots int) []float32 {
 	valid := 0
 	for i := range days {
 		if days[i].Pre[f] > 0 {
@@ -184,13 +198,14 @@ func curve(days []day, f int, known []float32, first Minute, knots int) []float3
 		return known
 	}
 	out, last := slices.Clone(known), 1.0
+	factors := make([]float64, 0, WeekDays)
 	if len(out) > 0 {
 		last = float64(out[len(out)-1])
 	}
 	for k := len(out); k < knots; k++ {
-		var factors []float64
+		factors = factors[:0]
 		for i := range days {
-			if x := days[i].near(f, first+Minute(k*shapeStep)); x > 0 && days[i].Pre[f] > 0 {
+			if x := days[i].knots[k-from][f]; x > 0 && days[i].Pre[f] > 0 {
 				factors = append(factors, x/days[i].Pre[f])
 			}
 		}

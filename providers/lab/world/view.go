@@ -77,12 +77,28 @@ func (w *World) Minutes(now time.Time, view View, from, to guardrails.Minute) []
 	return rows
 }
 
-// Measured returns what the metric system holds of the client measurements: the rows of the view [RUM], with NaN where it holds NaN.
+// Measured returns what the metric system holds of the client measurements: the rows of the view [RUM], with NaN where it holds NaN. They are
+// sorted by platform, leg and minute.
 func (w *World) Measured(now time.Time, from, to guardrails.Minute) []guardrails.Row {
-	rows := make([]guardrails.Row, 0, max(0, min(int(to-from)+1, historyRows))*2*len(w.cfg.Platforms))
-	w.eachMinute(now, from, to, RUM, func(m guardrails.Minute, counts []guardrails.Counts, _ legStatuses) {
-		rows = w.rumRows(rows, m, counts, w.rumPart(m, now))
+	series := make([][]guardrails.Row, 2*len(w.cfg.Platforms))
+	room := max(0, min(int(to-from)+1, historyRows))
+	all := make([]guardrails.Row, room*len(series))
+	for at, i := range w.byName {
+		for leg := range 2 {
+			from := (2*at + leg) * room
+			series[2*i+leg] = all[from : from : from+room]
+		}
+	}
+	w.eachMinute(now, from, to, RUM, func(m guardrails.Minute, counts []guardrails.Counts, _ *legStatuses) {
+		w.rumRows(series, m, counts, w.rumPart(m, now))
 	})
+	rows := all[:0] // each series moves towards the front
+	if int(to-from) >= room {
+		rows = nil // one may have outgrown its room, and would move over the next
+	}
+	for _, i := range w.byName {
+		rows = append(append(rows, series[2*i]...), series[2*i+1]...)
+	}
 	return rows
 }
 
@@ -103,7 +119,7 @@ func (w *World) codes(
 	now time.Time, leg guardrails.Leg, from, to guardrails.Minute, part func(guardrails.Minute, time.Time) float64,
 ) []CodeMinute {
 	var list []CodeMinute
-	w.eachMinute(now, from, to, Edge(leg), func(m guardrails.Minute, counts []guardrails.Counts, statuses legStatuses) {
+	w.eachMinute(now, from, to, Edge(leg), func(m guardrails.Minute, counts []guardrails.Counts, statuses *legStatuses) {
 		visible := part(m, now)
 		c := CodeMinute{Minute: m, Codes: codesOf(statuses[leg-1], visible)}
 		if len(c.Codes) == 0 {
@@ -119,18 +135,18 @@ func (w *World) codes(
 
 // eachMinute calls f for every minute of from..to that has ended by now, computing those before the world's history as they are asked.
 func (w *World) eachMinute(
-	now time.Time, from, to guardrails.Minute, view View, f func(guardrails.Minute, []guardrails.Counts, legStatuses),
+	now time.Time, from, to guardrails.Minute, view View, f func(guardrails.Minute, []guardrails.Counts, *legStatuses),
 ) {
 	w.Advance(now)
 	n := 2 * len(w.cfg.Platforms)
-	for m := from; m <= to && m < w.next && !m.End().After(now); m++ {
+	for m := max(from, 0); m <= to && m < w.next && !m.End().After(now); m++ {
 		if m >= w.first {
 			i := int(m - w.first)
-			f(m, w.counts[i*n:(i+1)*n], w.statuses[i])
+			f(m, w.counts[i*n:(i+1)*n], &w.statuses[i])
 			continue
 		}
 		p := w.pastMinute(now, m, view)
-		f(m, p.counts, p.statuses)
+		f(m, p.counts, &p.statuses)
 	}
 }
 
@@ -141,11 +157,15 @@ type rolled struct {
 	answered bool // statuses are there
 }
 
-// pastKept is how many of them are remembered: a week of all hours, and a little more. A source asks for the same ones once a field.
-const pastKept = 8 * 24 * 60
+// pastKept is how many blocks of them are remembered: a week of all hours, and a little more. A source asks for the same ones once a field.
+const (
+	pastBlock = 60
+	pastKept  = 8 * 24
+)
 
-func (w *World) pastMinute(now time.Time, m guardrails.Minute, view View) rolled {
-	if p, ok := w.past[m]; ok && (p.answered || view == RUM) {
+func (w *World) pastMinute(now time.Time, m guardrails.Minute, view View) *rolled {
+	p := w.pastOf(m)
+	if p.counts != nil && (p.answered || view == RUM) {
 		return p
 	}
 	x := mix{share: w.answered[0].share + 0.04*(w.unit(m, forPast)-0.5)}
@@ -155,28 +175,40 @@ func (w *World) pastMinute(now time.Time, m guardrails.Minute, view View) rolled
 	x.share = min(max(x.share, 0), 1)
 	x.legs[0].add(w.tlsStart, w.tlsStart, guardrails.Primary, 1)
 	x.legs[1].add(w.EdgeTLS(now, guardrails.Backup, 0), w.tlsStart, guardrails.Backup, 1)
-	p := rolled{counts: make([]guardrails.Counts, 2*len(w.cfg.Platforms))}
+	if p.counts == nil {
+		p.counts = make([]guardrails.Counts, 2*len(w.cfg.Platforms))
+	}
 	if view != RUM {
 		p.answered = true
 		w.roll(m, x, p.counts, &p.statuses)
 	} else {
 		w.rollCounts(m, x, p.counts)
 	}
-	if w.past == nil || len(w.past) >= pastKept {
-		w.past = map[guardrails.Minute]rolled{}
-	}
-	w.past[m] = p
 	return p
 }
 
-func (w *World) rumRows(rows []guardrails.Row, m guardrails.Minute, counts []guardrails.Counts, part float64) []guardrails.Row {
+// pastOf is where a minute before the world's history is kept.
+func (w *World) pastOf(m guardrails.Minute) *rolled {
+	b := w.past[m/pastBlock]
+	if b == nil {
+		if w.past == nil || len(w.past) >= pastKept {
+			w.past = map[guardrails.Minute]*[pastBlock]rolled{}
+		}
+		b = new([pastBlock]rolled)
+		w.past[m/pastBlock] = b
+	}
+	return &b[m%pastBlock]
+}
+
+// rumRows adds a row of the minute to each series.
+func (w *World) rumRows(series [][]guardrails.Row, m guardrails.Minute, counts []guardrails.Counts, part float64) {
 	if part == 0 {
-		return rows
+		return
 	}
 	harm := w.damage(m)
-	for i, c := range counts {
+	for i := range counts {
 		leg := guardrails.Leg(i%2 + 1)
-		r := guardrails.Row{Platform: w.cfg.Platforms[i/2].Name, Leg: leg, Minute: m, Counts: cutCounts(c, part)}
+		r := guardrails.Row{Platform: w.cfg.Platforms[i/2].Name, Leg: leg, Minute: m, Counts: cutCounts(counts[i], part)}
 		if leg == guardrails.Primary {
 			switch harm {
 			case vanish, skip:
@@ -185,9 +217,8 @@ func (w *World) rumRows(rows []guardrails.Row, m guardrails.Minute, counts []gua
 				r.Counts.TotalMS, r.Counts.TLSMS, r.Counts.Bytes = math.NaN(), math.NaN(), math.NaN()
 			}
 		}
-		rows = append(rows, r)
+		series[i] = append(series[i], r)
 	}
-	return rows
 }
 
 // gapEvery is how many minutes there are to one that is skipped.
@@ -242,6 +273,9 @@ func cut(n, part float64) float64 {
 }
 
 func cutCounts(c guardrails.Counts, part float64) guardrails.Counts {
+	if part == 1 {
+		return c
+	}
 	for _, n := range []*float64{&c.Requests, &c.Errors, &c.TotalMS, &c.TLSMS, &c.TLS, &c.Bytes, &c.TLS13} {
 		*n = cut(*n, part)
 	}

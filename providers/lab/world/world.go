@@ -21,6 +21,8 @@ package world
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tlsroll/tlsroll/guardrails"
@@ -52,12 +54,13 @@ type World struct {
 	versions   []version // what was configured before each change
 
 	today    int64 // the civil day of the start
+	byName   []int // indices of the platforms, sorted by name
 	crowd    *population
 	first    guardrails.Minute // oldest minute kept
 	next     guardrails.Minute // first minute not computed yet
 	counts   []guardrails.Counts
 	statuses []legStatuses
-	past     map[guardrails.Minute]rolled // of earlier days, as far as they were asked for
+	past     map[guardrails.Minute]*[pastBlock]rolled // of earlier days, as far as they were asked for, by minute ÷ pastBlock
 }
 
 // New returns a world at the instant start, with [History] behind it. It keeps no reference into cfg.
@@ -68,6 +71,10 @@ func New(cfg Config, start time.Time) *World {
 		cfg: cfg, effect: cfg.Fault.effect(), state: copyState(cfg.State), now: start, today: civilDay(start.In(cfg.Location)),
 		pcg: pcg, rnd: rand.New(pcg), //nolint:gosec // a reproducible model, not a secret
 	}
+	for i := range cfg.Platforms {
+		w.byName = append(w.byName, i)
+	}
+	slices.SortFunc(w.byName, func(i, j int) int { return strings.Compare(cfg.Platforms[i].Name, cfg.Platforms[j].Name) })
 	begin := start.Add(-History)
 	w.tlsStart = w.effective(w.state.Primary.TLS)
 	w.tls = []tlsEpoch{{at: begin.Add(-cfg.PropagationTLS), set: w.tlsStart}}
