@@ -71,19 +71,13 @@ func (x *Executor) fetch(ctx context.Context, id rollout.CommandID, a rollout.Fe
 		return rollout.SourceFailed{ID: id, Source: a.Source, Kind: KindOf(err), Text: err.Error()}
 	}
 	b := guardrails.Batch{Source: a.Source, Settle: x.settle(a.Source), From: a.From, To: a.To, Rows: rows}.Resolved(x.Ports.Now())
-	digest, err := x.digest(b.Rows)
-	if err != nil {
-		return rollout.SourceFailed{ID: id, Source: a.Source, Kind: rollout.Invalid, Text: err.Error()}
+	e := rollout.MinutesArrived{ID: id, Batch: b}
+	if !x.Ports.KeepNothing {
+		if e.Encoded, e.Digest, err = rollout.EncodeRows(b.Rows); err != nil {
+			return rollout.SourceFailed{ID: id, Source: a.Source, Kind: rollout.Invalid, Text: err.Error()}
+		}
 	}
-	return rollout.MinutesArrived{ID: id, Batch: b, Digest: digest}
-}
-
-func (x *Executor) digest(rows []guardrails.Row) (string, error) {
-	if x.Ports.Digest != nil {
-		return x.Ports.Digest(rows)
-	}
-	_, digest, err := rollout.EncodeRows(rows)
-	return digest, err
+	return e
 }
 
 func (x *Executor) settle(source string) time.Duration {

@@ -59,7 +59,7 @@ type Levers struct {
 	DNS     DNS
 }
 
-// Ports are all of them. Every one must be set, except WayBack, MayWrite and Digest.
+// Ports are all of them. Every one must be set, except WayBack, MayWrite and KeepNothing.
 type Ports struct {
 	Levers
 	WayBack  *Levers // the same two for the way back, when its calls go before others'; nil: Levers
@@ -71,8 +71,8 @@ type Ports struct {
 	Caller   Caller
 	// MayWrite is asked before each write to a cloud: an error means that nobody knows whether this process may still act. nil: it may.
 	MayWrite func(ctx context.Context) error
-	// Digest makes the digest of fetched rows; nil: that of rollout.EncodeRows. A night that is not kept needs none.
-	Digest func(rows []guardrails.Row) (string, error)
+	// KeepNothing leaves out the digest of fetched rows, which a night that is not kept does not need.
+	KeepNothing bool
 	// Now is the run's time. Pause waits for a time of the run, and fails when ctx ends.
 	Now   func() time.Time
 	Pause func(ctx context.Context, d time.Duration) error

@@ -197,14 +197,34 @@ func EncodeRows(rows []guardrails.Row) (data []byte, digest string, err error) {
 	if data, err = json.Marshal(rows); err != nil {
 		return nil, "", fmt.Errorf("encode %d rows: %w", len(rows), err)
 	}
+	return data, digestOf(data), nil
+}
+
+// StoredRows are EncodeRows of the event's rows. Rows that are not those of its digest are refused.
+func (e MinutesArrived) StoredRows() ([]byte, error) {
+	data, digest := e.Encoded, ""
+	if data != nil {
+		digest = digestOf(data)
+	} else {
+		var err error
+		if data, digest, err = EncodeRows(e.Batch.Rows); err != nil {
+			return nil, err
+		}
+	}
+	if digest != e.Digest {
+		return nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", e.Batch.Source, digest, e.Digest)
+	}
+	return data, nil
+}
+
+func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
-	return data, "sha256:" + hex.EncodeToString(sum[:]), nil
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // DecodeRows reads the stored form of rows and refuses one that is not what the digest says.
 func DecodeRows(data []byte, digest string) ([]guardrails.Row, error) {
-	sum := sha256.Sum256(data)
-	if got := "sha256:" + hex.EncodeToString(sum[:]); got != digest {
+	if got := digestOf(data); got != digest {
 		return nil, fmt.Errorf("rows are not those of the record: digest %s, the record says %s", got, digest)
 	}
 	rows, err := as[[]guardrails.Row](data)

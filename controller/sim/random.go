@@ -37,7 +37,7 @@ type night struct {
 func playNight(ctx context.Context, s script, trace func(string, ...any)) *night {
 	n := &night{script: s, trace: trace, outcome: Outcome{Index: s.index, Fault: s.world.Fault}}
 	n.w = newWorld(s.plan, s.start, &storm{night: n, calls: map[string]uint64{}}, s.world)
-	n.w.do.Ports.Digest = func([]guardrails.Row) (string, error) { return "", nil } // the rows stay with the record
+	n.w.do.Ports.KeepNothing = true // the rows stay with the record
 	n.watch()
 	n.w.Order(s.start, rollout.Started{Run: "simulated", Parsed: s.plan, Begin: s.begin, Actor: "tlsroll", Tool: "sim"})
 	for i := range s.acts {

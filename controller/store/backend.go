@@ -51,15 +51,12 @@ func Rows(rec rollout.Record) (digest string, packed []byte, err error) {
 	if !ok {
 		return "", nil, nil
 	}
-	data, digest, err := rollout.EncodeRows(m.Batch.Rows)
+	data, err := m.StoredRows()
 	if err != nil {
 		return "", nil, err
 	}
-	if digest != m.Digest {
-		return "", nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
-	}
 	packed, err = pack(data)
-	return digest, packed, err
+	return m.Digest, packed, err
 }
 
 // packers are kept because one holds more than half a megabyte.

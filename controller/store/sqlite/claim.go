@@ -165,19 +165,17 @@ func (s *Store) Claims(ctx context.Context) ([]store.Held, error) {
 // stands reports ErrFenced unless every key is still the claim's. A claim whose time ran out stands as long as nobody took it: the
 // transaction sees to it that nobody can meanwhile.
 func stands(ctx context.Context, tx txn, c store.Claim) error {
-	for _, key := range c.Keys {
-		var holder string
-		var epoch, until int64
-		err := tx.QueryRowContext(ctx, selectClaim, key).Scan(&holder, &epoch, &until)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && (holder != c.Holder || epoch != c.Epoch || until == 0) {
-			return store.ErrFenced
-		}
-		if err != nil {
-			return err
-		}
-	}
 	if len(c.Keys) == 0 {
 		return store.ErrFenced
+	}
+	for keys := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(c.Keys))), 2) { // a run has two
+		var standing int
+		if err := tx.QueryRowContext(ctx, countStanding, keys[0], keys[len(keys)-1], c.Holder, c.Epoch).Scan(&standing); err != nil {
+			return err
+		}
+		if standing != len(keys) {
+			return store.ErrFenced
+		}
 	}
 	return nil
 }

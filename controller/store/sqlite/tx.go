@@ -12,13 +12,13 @@ import (
 
 // The statements of an Append are prepared once: parsing them took a third of its time.
 const (
-	selectClaim  = `SELECT holder, epoch, until FROM claim WHERE key = ?`
-	selectHead   = `SELECT seq, hash FROM run WHERE id = ?`
-	updateHead   = `UPDATE run SET seq = ?, hash = ? WHERE id = ?`
-	insertEvent  = `INSERT INTO event (run, seq, epoch, body, prev, hash) VALUES (?, ?, ?, ?, ?, ?)`
-	insertRows   = `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
-	updateUntil  = `UPDATE claim SET until = ? WHERE key = ? AND holder = ? AND epoch = ? AND until > 0`
-	selectRecord = `SELECT body FROM event WHERE run = ? AND seq = ?`
+	countStanding = `SELECT count(*) FROM claim WHERE key IN (?, ?) AND holder = ? AND epoch = ? AND until > 0`
+	selectHead    = `SELECT seq, hash FROM run WHERE id = ?`
+	updateHead    = `UPDATE run SET seq = ?, hash = ? WHERE id = ?`
+	insertEvent   = `INSERT INTO event (run, seq, epoch, body, prev, hash) VALUES (?, ?, ?, ?, ?, ?)`
+	insertRows    = `INSERT INTO minutes (run, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	updateUntil   = `UPDATE claim SET until = ? WHERE key = ? AND holder = ? AND epoch = ? AND until > 0`
+	selectRecord  = `SELECT body FROM event WHERE run = ? AND seq = ?`
 )
 
 // prepared are statements by their text.
@@ -26,7 +26,7 @@ type prepared map[string]*sql.Stmt
 
 func prepare(ctx context.Context, db *sql.DB) (prepared, error) {
 	p := prepared{}
-	for _, text := range []string{selectClaim, selectHead, updateHead, insertEvent, insertRows, updateUntil, selectRecord} {
+	for _, text := range []string{countStanding, selectHead, updateHead, insertEvent, insertRows, updateUntil, selectRecord} {
 		stmt, err := db.PrepareContext(ctx, text)
 		if err != nil {
 			return nil, errors.Join(err, p.close())
