@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,7 +62,7 @@ func (b *bed) controller(t *testing.T, where string, args ...string) *controller
 	p := &controllerProcess{lines: make(chan string, 10_000)}
 	args = append(args, "-plan", b.file, "-store", where, "-standby", "-speed", fmt.Sprint(b.clock.Speed),
 		"-epoch", b.clock.Epoch.Format(time.RFC3339Nano), "-virtual", b.clock.Start.Format(time.RFC3339Nano))
-	p.cmd = exec.CommandContext(t.Context(), "mortal", args...) //nolint:gosec // a test names its own arguments
+	p.cmd = exec.CommandContext(t.Context(), "mortal", args...)
 	p.cmd.Env = append(os.Environ(), b.io.env...)
 	p.cmd.Stderr = b.out
 	out, err := p.cmd.StdoutPipe()
@@ -165,12 +166,12 @@ func TestAKilledProcessIsReplaced(t *testing.T) {
 			t.Parallel()
 			b := shortBed(t, test.fault)
 			before, where := b.state(), startEtcd(t)
-			carrying := b.controller(t, where, "-records", fmt.Sprint(test.records[0]))
+			carrying := b.controller(t, where, "-records", strconv.Itoa(test.records[0]))
 			for _, n := range append(test.records[1:], 0) {
 				if !carrying.until("record ") {
 					t.Fatalf("a process ended before it carried anything\n%s", b.out)
 				}
-				standing := b.controller(t, where, "-records", fmt.Sprint(n))
+				standing := b.controller(t, where, "-records", strconv.Itoa(n))
 				carrying.until("never")
 				if code := carrying.code(); code != -1 {
 					t.Fatalf("want it killed, it ended with %d\n%s", code, b.out)
