@@ -25,6 +25,7 @@ type Live struct {
 	do     *Executor
 	log    *zap.Logger
 	events chan rollout.Event
+	bulk   chan rollout.Event // has no room: what is sent has been taken in
 	wg     sync.WaitGroup
 	kept   []rollout.Event // given out before any other: what the clock did, and the event that showed it
 
@@ -41,7 +42,7 @@ type lane struct {
 
 // NewLive returns a world for one run. ports.Now and ports.Pause are set by it, from the clock. Every command is logged with its answer.
 func NewLive(id rollout.RunID, clock plans.Clock, plan *plans.Plan, ports Ports, log *zap.Logger) *Live {
-	l := &Live{clock: newRunClock(clock, wallAndSteady()), log: log, events: make(chan rollout.Event, 64)}
+	l := &Live{clock: newRunClock(clock, wallAndSteady()), log: log, events: make(chan rollout.Event, 64), bulk: make(chan rollout.Event)}
 	ports.Now = l.clock.now
 	ports.Pause = func(ctx context.Context, d time.Duration) error { return sleep(ctx, clock.WallDuration(d)) }
 	l.do = &Executor{Run: id, Plan: plan, Ports: ports}
@@ -73,6 +74,7 @@ func (l *Live) Next(ctx context.Context) (time.Time, rollout.Event, error) {
 	} else {
 		select {
 		case e = <-l.events:
+		case e = <-l.bulk:
 		case <-ctx.Done():
 			return time.Time{}, nil, ctx.Err()
 		}
@@ -104,13 +106,39 @@ func (l *Live) Start(ctx context.Context, c rollout.Command) {
 		l.startLever(ctx, 1, c)
 	case rollout.Notify:
 		l.say(ctx, c)
-	case rollout.ReadState, rollout.Handshake, rollout.Resolve, rollout.FetchMinutes, rollout.Rehearse, rollout.Call:
-		l.wg.Go(func() {
-			limited, cancel := context.WithTimeout(ctx, readTimeout)
-			defer cancel()
-			l.Post(ctx, l.carryOut(limited, c))
-		})
+	case rollout.FetchMinutes:
+		if a.DaysAgo > 0 {
+			l.startBulk(ctx, c)
+			return
+		}
+		l.startRead(ctx, c)
+	case rollout.ReadState, rollout.Handshake, rollout.Resolve, rollout.Rehearse, rollout.Call:
+		l.startRead(ctx, c)
 	}
+}
+
+func (l *Live) startRead(ctx context.Context, c rollout.Command) {
+	l.wg.Go(func() {
+		limited, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		l.Post(ctx, l.carryOut(limited, c))
+	})
+}
+
+// startBulk reads what is much, and no guardrail waits for: a few at once in the whole process, until the run has taken each in.
+func (l *Live) startBulk(ctx context.Context, c rollout.Command) {
+	l.wg.Go(func() {
+		if l.do.Ports.bulk.take(ctx) != nil {
+			return
+		}
+		defer l.do.Ports.bulk.give()
+		limited, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		select {
+		case l.bulk <- l.carryOut(limited, c):
+		case <-ctx.Done():
+		}
+	})
 }
 
 // carryOut does a command and logs what came of it, in wall time. No text in it holds a secret: adapters see to that.

@@ -73,6 +73,8 @@ type Ports struct {
 	MayWrite func(ctx context.Context) error
 	// KeepNothing leaves out the digest of fetched rows, which a night that is not kept does not need.
 	KeepNothing bool
+
+	bulk slots // set by the supervisor
 	// Now is the run's time. Pause waits for a time of the run, and fails when ctx ends.
 	Now   func() time.Time
 	Pause func(ctx context.Context, d time.Duration) error

@@ -36,6 +36,7 @@ type Supervisor struct {
 	Surroundings
 
 	starts   chan start
+	bulk     slots
 	sessions sync.WaitGroup
 
 	mu      sync.Mutex
@@ -60,7 +61,7 @@ type start struct {
 
 // NewSupervisor returns a supervisor that carries nothing yet: Run does.
 func NewSupervisor(s Surroundings) *Supervisor {
-	return &Supervisor{Surroundings: s, starts: make(chan start), carried: map[rollout.RunID]carried{}}
+	return &Supervisor{Surroundings: s, starts: make(chan start), bulk: make(slots, bulkAtOnce), carried: map[rollout.RunID]carried{}}
 }
 
 // ErrNotHere means that this process does not carry the run.
@@ -219,6 +220,7 @@ func (s *Supervisor) carry(parent context.Context, lease *Lease, run rollout.Run
 	if err != nil {
 		return errors.Join(err, lease.Release(parent))
 	}
+	ports.bulk = s.bulk
 	ctx, stop := context.WithCancelCause(parent)
 	session := &Session{
 		Store: s.Store, Lease: lease, ID: id, Plan: p, Ports: ports, Clock: s.Clock, Log: s.Log.With(zap.String("run", string(id))), Tell: s.Tell, Watch: s.Watch,
