@@ -74,6 +74,7 @@ func mortal() {
 	case err == nil:
 		os.Exit(exitOK)
 	case ok:
+		fmt.Fprintln(os.Stderr, exit.err)
 		os.Exit(exit.code)
 	}
 	fmt.Fprintln(os.Stderr, err)

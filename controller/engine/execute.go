@@ -73,7 +73,7 @@ func (x *Executor) fetch(ctx context.Context, id rollout.CommandID, a rollout.Fe
 	b := guardrails.Batch{Source: a.Source, Settle: x.settle(a.Source), From: a.From, To: a.To, Rows: rows}.Resolved(x.Ports.Now())
 	e := rollout.MinutesArrived{ID: id, Batch: b}
 	if !x.Ports.KeepNothing {
-		if e.Encoded, e.Digest, err = rollout.EncodeRows(b.Rows); err != nil {
+		if _, e.Digest, err = rollout.EncodeRows(b.Rows); err != nil {
 			return rollout.SourceFailed{ID: id, Source: a.Source, Kind: rollout.Invalid, Text: err.Error()}
 		}
 	}

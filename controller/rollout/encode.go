@@ -200,23 +200,6 @@ func EncodeRows(rows []guardrails.Row) (data []byte, digest string, err error) {
 	return data, digestOf(data), nil
 }
 
-// StoredRows are EncodeRows of the event's rows. Rows that are not those of its digest are refused.
-func (e MinutesArrived) StoredRows() ([]byte, error) {
-	data, digest := e.Encoded, ""
-	if data != nil {
-		digest = digestOf(data)
-	} else {
-		var err error
-		if data, digest, err = EncodeRows(e.Batch.Rows); err != nil {
-			return nil, err
-		}
-	}
-	if digest != e.Digest {
-		return nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", e.Batch.Source, digest, e.Digest)
-	}
-	return data, nil
-}
-
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -67,8 +67,6 @@ type MinutesArrived struct {
 	ID     CommandID
 	Batch  guardrails.Batch
 	Digest string
-	// Encoded are the rows as EncodeRows writes them, if whoever made the event has them; nil does not matter.
-	Encoded []byte
 }
 
 // SourceFailed answers FetchMinutes: there are no minutes this time. It is never a pass.

@@ -51,12 +51,15 @@ func Rows(rec rollout.Record) (digest string, packed []byte, err error) {
 	if !ok {
 		return "", nil, nil
 	}
-	data, err := m.StoredRows()
+	data, digest, err := rollout.EncodeRows(m.Batch.Rows)
 	if err != nil {
 		return "", nil, err
 	}
+	if digest != m.Digest {
+		return "", nil, fmt.Errorf("rows of source %s: digest %s, the record says %s", m.Batch.Source, digest, m.Digest)
+	}
 	packed, err = pack(data)
-	return m.Digest, packed, err
+	return digest, packed, err
 }
 
 // packers are kept because one holds more than half a megabyte.
